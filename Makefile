@@ -1,0 +1,59 @@
+# make demo   creates the environment, installs, and shows what lookalike does
+# make test   creates it with the development tools, then formatting, linting, types and tests
+#
+# Both need Python 3.11 or newer, pip and make, nothing else.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint format types unit bench clean
+
+help:
+	@sed -n '1,4p' Makefile | sed 's/^# \{0,1\}//'
+
+demo: $(VENV)/installed
+	$(BIN)/lookalike demo
+
+test: lint types unit
+
+lint: $(VENV)/installed-dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+types: $(VENV)/installed-dev
+	$(BIN)/mypy
+
+unit: $(VENV)/installed-dev
+	$(BIN)/python -m pytest --cov --cov-report=term --cov-fail-under=90
+
+format: $(VENV)/installed-dev
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(VENV)/installed-dev
+	$(PIP) --requirement benchmarks/requirements.txt
+	$(BIN)/python -m benchmarks.sketch
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Debian's python3 comes without the module that makes environments; there it is a package of its own.
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "lookalike needs Python 3.11 or newer; say which with: make PYTHON=python3.12" >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV) 2>/dev/null \
+	  || { rm -rf $(VENV); $(PYTHON) -m virtualenv --quiet $(VENV) 2>/dev/null; } \
+	  || { rm -rf $(VENV); apt-get update --quiet && apt-get install --yes --quiet python3-venv && $(PYTHON) -m venv $(VENV); } \
+	  || { rm -rf $(VENV); echo "cannot create a virtual environment: install python3-venv or virtualenv" >&2; exit 1; }
+
+$(VENV)/installed: $(BIN)/python pyproject.toml constraints.txt
+	$(PIP) --editable .
+	@touch $@
+
+$(VENV)/installed-dev: $(VENV)/installed
+	$(PIP) --editable '.[dev]'
+	@touch $@

@@ -1,0 +1,32 @@
+"""Errors for people: what was wrong, where, and what to do.
+
+    LookalikeError
+    ├── OptionError   an option's value, or two options that contradict each other
+    ├── InputError    something that was read: a file, a row, a column, a type
+    └── OutputError   something that could not be written
+
+Every message is one line. The command line prints it and exits with the error's `exit_code`; a traceback is
+never a user's answer.
+"""
+
+__all__ = ["InputError", "LookalikeError", "OptionError", "OutputError"]
+
+
+class LookalikeError(Exception):
+    """The base of every error that a user can cause and mend."""
+
+    exit_code = 1
+
+
+class OptionError(LookalikeError, ValueError):
+    """An option has a value that is not allowed, or contradicts another option."""
+
+    exit_code = 2
+
+
+class InputError(LookalikeError):
+    """Something in the input is missing, broken or of the wrong type."""
+
+
+class OutputError(LookalikeError):
+    """The output exists already, or could not be written whole."""

@@ -1,0 +1,40 @@
+"""The arrays that pass between the steps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["BoolArray", "F64Array", "I64Array", "Sets", "U8Array", "U32Array", "U64Array"]
+
+U8Array = NDArray[np.uint8]
+U32Array = NDArray[np.uint32]
+U64Array = NDArray[np.uint64]
+I64Array = NDArray[np.int64]
+F64Array = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Sets:
+    """A batch of sets: item i has the distinct elements values[offsets[i] : offsets[i + 1]].
+
+    `fingerprints[i]` are 128 bits of the set (of the raw bytes for an item without elements): equal for identical
+    items only. `invalid` counts items with invalid UTF-8 (replaced by U+FFFD), `short` those with fewer tokens than a
+    shingle (one shingle, the whole).
+    """
+
+    offsets: I64Array
+    values: U64Array
+    fingerprints: U64Array
+    invalid: int = 0
+    short: int = 0
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def sizes(self) -> I64Array:
+        return np.diff(self.offsets)
