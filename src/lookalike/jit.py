@@ -1,0 +1,133 @@
+"""How kernels are compiled: explicitly, cached, without the interpreter lock.
+
+A kernel has one explicit signature. It is compiled at its first call, or loaded from Numba's cache beside the source
+file (a fraction of a second), so that importing a module costs nothing and a run loads only what it calls. The very
+first compilation on a machine takes seconds; `on_compile` is told, so that the command line can say so.
+
+`device` marks the small functions that kernels call. They are inlined by LLVM and never called from Python.
+
+Numba notices a change of a kernel's own file, not of a file it imports device functions from: after changing
+`hashing.py`, run `make clean`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numba
+from llvmlite import ir
+from numba.core import types
+from numba.extending import intrinsic
+
+__all__ = ["Kernel", "device", "kernel", "load_u64", "on_compile", "peek", "poke", "trailing_zeros"]
+
+_listeners: list[Callable[[], None]] = []
+_lock = threading.Lock()
+
+
+def on_compile(listener: Callable[[], None]) -> None:
+    """Call `listener` once, when the first kernel of this process had to be compiled instead of loaded."""
+    _listeners.append(listener)
+
+
+class Kernel:
+    """A jitted function with one signature, compiled or loaded at its first call."""
+
+    def __init__(self, function: Callable[..., Any], signature: str) -> None:
+        self.__doc__ = function.__doc__
+        self.__name__ = function.__name__
+        self.python = function
+        self.signature = signature
+        self._dispatcher = numba.njit(cache=True, nogil=True)(function)
+        self._entry: Callable[..., Any] | None = None
+
+    def __call__(self, *arguments: Any) -> Any:
+        if self._entry is None:
+            self._load()
+            assert self._entry is not None
+        return self._entry(*arguments)
+
+    def _load(self) -> None:
+        with _lock:
+            if self._entry is not None:
+                return
+            self._dispatcher.compile(self.signature)
+            self._dispatcher.disable_compile()
+            if self._dispatcher.stats.cache_misses:
+                while _listeners:
+                    _listeners.pop()()
+            self._entry = self._dispatcher
+
+
+def kernel(signature: str) -> Callable[[Callable[..., Any]], Kernel]:
+    """Declare a kernel: arrays in, arrays out, no Python objects."""
+
+    def declare(function: Callable[..., Any]) -> Kernel:
+        return Kernel(function, signature)
+
+    return declare
+
+
+def device(function: Callable[..., Any]) -> Any:
+    """Declare a function that kernels call; LLVM decides about inlining."""
+    return numba.njit(nogil=True, forceinline=True)(function)
+
+
+def _address(context: Any, builder: Any, kind: Any, array: Any, position: Any) -> Any:
+    return builder.gep(context.make_array(kind)(context, builder, array).data, [position])
+
+
+@intrinsic
+def peek(typingctx: Any, array: Any, position: Any) -> Any:
+    """array[position] for a position that is known to be inside.
+
+    Numba asks of every signed index whether it counts from the end, which costs a third of the shingle kernel's speed
+    and keeps LLVM from vectorising; unsigned indices would do, but one signed summand turns them into floats.
+    """
+    signature = array.dtype(array, types.int64)
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.load(_address(context, builder, signature.args[0], *arguments))
+
+    return signature, codegen
+
+
+@intrinsic
+def poke(typingctx: Any, array: Any, position: Any, value: Any) -> Any:
+    """array[position] = value for a position that is known to be inside, the value cut to the array's type."""
+    signature = types.void(array, types.int64, value)
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kind = signature.args[0]
+        item = context.cast(builder, arguments[2], signature.args[2], kind.dtype)
+        builder.store(item, _address(context, builder, kind, arguments[0], arguments[1]))
+        return context.get_dummy_value()
+
+    return signature, codegen
+
+
+@intrinsic
+def load_u64(typingctx: Any, array: Any, position: Any) -> Any:
+    """Eight bytes of a uint8 array from any position, little-endian, unchecked."""
+    signature = types.uint64(array, types.int64)
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        address = _address(context, builder, signature.args[0], *arguments)
+        value = builder.load(builder.bitcast(address, ir.IntType(64).as_pointer()))
+        value.align = 1
+        return value
+
+    return signature, codegen
+
+
+@intrinsic
+def trailing_zeros(typingctx: Any, value: Any) -> Any:
+    """How many zero bits a uint64 ends with (64 for zero)."""
+    signature = types.int64(types.uint64)
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
+
+    return signature, codegen

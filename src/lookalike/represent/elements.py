@@ -1,0 +1,118 @@
+"""Sets that the user brings: integers or strings to 64-bit hashes, each element once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.errors import InputError
+from lookalike.jit import kernel
+from lookalike.represent import shingle as kernels
+from lookalike.spec import C1, C2, GOLDEN, hash_bytes, mix
+from lookalike.types import I64Array, Sets, U8Array, U64Array
+
+__all__ = ["element_sets", "hash_raw", "hash_strings", "sets_of_hashes"]
+
+
+@kernel("void(Array(uint64,1,'C',readonly=True), uint64[::1])")
+def _hash_ints(values, hashes):  # type: ignore[no-untyped-def]
+    for i in range(len(values)):
+        hashes[i] = mix(values[i] + GOLDEN)
+
+
+@kernel("void(Array(uint8,1,'C',readonly=True), Array(int64,1,'C',readonly=True), uint64, uint64[::1])")
+def _hash_spans(data, offsets, salt, hashes):  # type: ignore[no-untyped-def]
+    for i in range(len(offsets) - 1):
+        hashes[i] = hash_bytes(data, offsets[i], offsets[i + 1] - offsets[i], salt)
+
+
+def hash_strings(strings: Sequence[bytes]) -> U64Array:
+    """`hash_bytes` of each string."""
+    offsets = np.zeros(len(strings) + 1, np.int64)
+    np.cumsum([len(s) for s in strings], out=offsets[1:])
+    hashes = np.empty(len(strings), np.uint64)
+    _hash_spans(np.frombuffer(b"".join(strings), np.uint8), offsets, np.uint64(0), hashes)
+    return hashes
+
+
+def hash_raw(data: U8Array, offsets: I64Array) -> U64Array:
+    """128 bits of each row's bytes: the fingerprint of an item that has no elements."""
+    fingerprints = np.empty((len(offsets) - 1, 2), np.uint64)
+    for column, salt in enumerate((C1, C2)):
+        hashes = np.empty(len(offsets) - 1, np.uint64)
+        _hash_spans(data, offsets, salt, hashes)
+        fingerprints[:, column] = hashes
+    return fingerprints
+
+
+def sets_of_hashes(
+    hashes: U64Array, offsets: I64Array, k: int, flags: int, *, raw: tuple[U8Array, I64Array] | None = None
+) -> Sets:
+    """Sets from token hashes (k >= 1) or element hashes (k = 0), rows cut by `offsets`; `raw` tells empty rows apart."""
+    rows = len(offsets) - 1
+    longest = int(np.diff(offsets).max(initial=0))
+    capacity = 16
+    while capacity < 2 * longest:
+        capacity *= 2
+    values = np.empty(int(offsets[-1] - offsets[0]), np.uint64)
+    ends = np.empty(rows + 1, np.int64)
+    fingerprints = np.empty((rows, 2), np.uint64)
+    table, counts = np.empty(capacity, np.uint64), np.empty(capacity, np.int32)
+    kernels.shingle_tokens(hashes, offsets, k, flags, np.empty(longest + 1, np.uint64), table, counts, values, ends, fingerprints)
+    empty = np.flatnonzero(np.diff(ends) == 0)
+    if len(empty):
+        data, cut = raw if raw is not None else (np.empty(0, np.uint8), np.zeros(rows + 1, np.int64))
+        fingerprints[empty] = hash_raw(data, cut)[empty]
+    return Sets(ends, values[: ends[-1]].copy(), fingerprints)
+
+
+def element_sets(lists: pa.Array) -> Sets:
+    """The sets of an Arrow list column of integers or strings; a null list is the empty set, null elements are dropped."""
+    if pa.types.is_fixed_size_list(lists.type):
+        lists = lists.cast(pa.large_list(lists.type.value_type))
+    rows = len(lists)
+    sizes = lists.value_lengths().fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
+    offsets = np.zeros(rows + 1, np.int64)
+    np.cumsum(sizes, out=offsets[1:])
+    elements = _plain(lists.flatten())
+    if elements.null_count:
+        valid = elements.is_valid().to_numpy(zero_copy_only=False)
+        kept = np.concatenate([np.zeros(1, np.int64), np.cumsum(valid, dtype=np.int64)])
+        offsets = kept[offsets]
+        elements = elements.drop_null()
+    return sets_of_hashes(_hash_elements(elements), offsets, 0, 0)
+
+
+def _plain(elements: pa.Array) -> pa.Array:
+    """A dictionary's values, among which may be nulls; views as strings, because Arrow cannot filter views."""
+    if pa.types.is_dictionary(elements.type):
+        elements = elements.dictionary_decode()
+    if pa.types.is_string_view(elements.type):
+        return elements.cast(pa.large_string())
+    if pa.types.is_binary_view(elements.type):
+        return elements.cast(pa.large_binary())
+    return elements
+
+
+def _hash_elements(elements: pa.Array) -> U64Array:
+    kind = elements.type
+    hashes = np.empty(len(elements), np.uint64)
+    if pa.types.is_boolean(kind):
+        elements = elements.cast(pa.uint8())
+        kind = elements.type
+    if pa.types.is_integer(kind):
+        wide = pa.uint64() if pa.types.is_unsigned_integer(kind) else pa.int64()
+        numbers = elements.cast(wide).to_numpy(zero_copy_only=False)
+        _hash_ints(np.ascontiguousarray(numbers).view(np.uint64), hashes)
+        return hashes
+    if pa.types.is_null(kind):
+        return hashes[:0]
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        from lookalike.represent.text import text_buffers
+
+        data, offsets = text_buffers(elements)
+        _hash_spans(data, offsets, np.uint64(0), hashes)
+        return hashes
+    raise InputError(f"the elements of a set must be integers or strings, not {kind}")
