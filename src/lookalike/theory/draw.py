@@ -1,0 +1,241 @@
+"""The S-curve of a plan as text for a terminal, and as an SVG picture.
+
+Text: a braille character is a cell of 2 x 4 dots (U+2800 plus one bit per dot), so 64 x 16 characters carry a
+line of 128 x 64 dots. Dot column c of n stands for the similarity s = c/(n - 1), dot row d of m for the
+probability 1 - d/(m - 1). Neighbouring columns are joined by vertical runs of dots, or the steep part would
+come out as scattered points.
+
+    bit of the dot in a cell     left  right
+                          row 0     1      8
+                          row 1     2     16
+                          row 2     4     32
+                          row 3    64    128
+
+Example: a line along the top of a cell is 1 + 8 = 9, the character U+2809.
+
+SVG: one self-contained picture with a background of its own, so that it reads on white and on dark pages. The
+two shaded areas are the two errors of `curve.py`: right of the threshold above the curve (false negatives)
+and left of it below the curve (false positives).
+"""
+
+from html import escape
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lookalike.theory.checks import whole
+from lookalike.theory.curve import false_negatives, false_positives
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from lookalike.theory.planner import Plan
+
+__all__ = ["bands_of_rows", "coloured_curve", "counted", "probability_text", "svg", "terminal_curve"]
+
+BRAILLE = 0x2800
+DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
+LEFT = 6  # columns before the plot: a label of four, a blank and the axis
+RIGHT = 2  # columns after it: half of the last label
+
+INK, SOFT, GRID, PAPER = "#1f2933", "#5b6770", "#e3e7ea", "#ffffff"
+CURVE, NEGATIVE, POSITIVE = "#1a5fb4", "#d1495b", "#e9a23b"
+FONT = "system-ui, -apple-system, 'Segoe UI', Helvetica, Arial, sans-serif"
+
+
+def probability_text(p: float) -> str:
+    """Four digits, without ever rounding up to a certainty: 0.99996 is `above 0.9999`."""
+    if p >= 1.0:
+        return "1"
+    return "above 0.9999" if p > 0.99995 else f"{p:.4f}"
+
+
+def counted(count: int, noun: str) -> str:
+    """`1 band`, `1,200 bands`."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def bands_of_rows(bands: int, rows: int) -> str:
+    """`16 bands of 6 rows`."""
+    return f"{counted(bands, 'band')} of {counted(rows, 'row')}"
+
+
+def terminal_curve(plan: "Plan", width: int = 72, height: int = 16) -> str:
+    """The S-curve in `width` columns, the plot in `height` lines; plain text, five more lines around it."""
+    width, height = whole("width", width, least=56), whole("height", height, least=8)
+    columns = width - LEFT - RIGHT
+    cells = _curve_cells(plan, columns, height)
+    mark = _cell_of(plan.threshold, columns)
+    on_curve = _dot_row(plan.probability(plan.threshold), height) // 4
+    lines = [_centred_on(f"threshold {plan.threshold:g}", LEFT + mark, width)]
+    ticks = {_dot_row(p, height) // 4: f"{p:.2f}" for p in (0.0, 0.25, 0.5, 0.75, 1.0)}
+    for row in range(height):
+        text = [chr(BRAILLE + cell) if cell else " " for cell in cells[row]]
+        if row == on_curve:
+            text[mark] = "●"
+        elif text[mark] == " ":
+            text[mark] = "┊"
+        label = ticks.get(row)
+        axis = f"{label} ┤" if label else "     │"
+        lines.append((axis + "".join(text)).rstrip())
+    lines.extend(_similarity_axis(columns, mark))
+    lines.append((" " * LEFT + f"similarity ({plan.measure})".center(columns)).rstrip())
+    found = probability_text(plan.expected_recall)
+    lines.append(f"{bands_of_rows(plan.bands, plan.rows)}: {found} found at {plan.threshold:g}")
+    return "\n".join(lines)
+
+
+def coloured_curve(plan: "Plan", width: int = 72, height: int = 16) -> "Text":
+    """`terminal_curve` with the curve, the threshold and the axes in colours, for `rich`."""
+    from rich.text import Text
+
+    text = Text(terminal_curve(plan, width, height), no_wrap=True)
+    text.highlight_regex("[\u2801-\u28ff]+", "cyan")
+    text.highlight_regex("[●┊▼]|threshold [0-9.]+", "yellow")
+    text.highlight_regex("[│┤┼┬─└┴]+", "bright_black")
+    return text
+
+
+def svg(plan: "Plan", width: int = 760, height: int = 440) -> str:
+    """The S-curve as a self-contained SVG picture of `width` x `height` pixels."""
+    width, height = whole("width", width, least=480), whole("height", height, least=280)
+    left, right, top, bottom = 68, width - 28, 92, height - 58
+
+    def at(s: float, p: float) -> str:
+        return f"{left + s * (right - left):.2f},{bottom - p * (bottom - top):.2f}"
+
+    below = np.linspace(0.0, plan.threshold, 301)
+    above = np.linspace(plan.threshold, 1.0, 301)
+    curve_below = [at(s, p) for s, p in zip(below, plan.probability(below), strict=True)]
+    curve_above = [at(s, p) for s, p in zip(above, plan.probability(above), strict=True)]
+    positive = [at(0.0, 0.0), *curve_below, at(plan.threshold, 0.0)]
+    negative = [at(plan.threshold, 1.0), *curve_above, at(1.0, 1.0)]
+    at_x, at_y = (float(part) for part in at(plan.threshold, plan.expected_recall).split(","))
+
+    title = (
+        f"{bands_of_rows(plan.bands, plan.rows)}: expected recall "
+        f"{probability_text(plan.expected_recall)} at {plan.measure} {plan.threshold:g}"
+    )
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
+        f'height="{height}" role="img" font-family="{FONT}" font-size="13" fill="{INK}">',
+        f"<title>{escape(title)}</title>",
+        f'<rect width="{width}" height="{height}" rx="8" fill="{PAPER}"/>',
+        f'<text x="{left}" y="34" font-size="17" font-weight="600">{escape(title)}</text>',
+        *_legend(plan, left),
+        *_grid(left, right, top, bottom),
+        _area("false-positives", positive, POSITIVE),
+        _area("false-negatives", negative, NEGATIVE),
+        f'<polyline id="curve" points="{" ".join(curve_below + curve_above[1:])}" fill="none" '
+        f'stroke="{CURVE}" stroke-width="2.5" stroke-linejoin="round"/>',
+        f'<line id="threshold" x1="{at_x}" y1="{top}" x2="{at_x}" y2="{bottom}" stroke="{INK}" '
+        'stroke-width="1.2" stroke-dasharray="5 4"/>',
+        f'<circle cx="{at_x}" cy="{at_y}" r="4.5" fill="{CURVE}" stroke="{PAPER}" stroke-width="1.5"/>',
+        _threshold_label(plan, at_x, bottom),
+        *_axis_titles(plan, left, right, top, bottom),
+        "</svg>",
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def _curve_cells(plan: "Plan", columns: int, height: int) -> list[list[int]]:
+    """Braille bits of the curve, `height` lines of `columns` cells."""
+    dots = 2 * columns
+    curve = plan.probability(np.arange(dots) / (dots - 1))
+    dot_rows = [_dot_row(float(p), height) for p in curve]
+    cells = [[0] * columns for _ in range(height)]
+    previous = dot_rows[0]
+    for column, row in enumerate(dot_rows):
+        # The curve rises, so a run goes from this dot down to just above the one before.
+        for dot in range(row, max(row + 1, previous)):
+            cells[dot // 4][column // 2] |= DOTS[dot % 4][column % 2]
+        previous = row
+    return cells
+
+
+def _dot_row(p: float, height: int) -> int:
+    """The dot row of a probability, 0 at the top."""
+    return round((1.0 - p) * (4 * height - 1))
+
+
+def _cell_of(s: float, columns: int) -> int:
+    """The column of characters in which a similarity lies."""
+    return round(s * (2 * columns - 1)) // 2
+
+
+def _centred_on(label: str, column: int, width: int) -> str:
+    """`label` and a pointer at `column`, the label on the side that has room."""
+    if column > len(label) and column > width // 2:
+        return f"{label} ▼".rjust(column + 1)
+    return " " * column + f"▼ {label}"
+
+
+def _similarity_axis(columns: int, mark: int) -> list[str]:
+    """The horizontal axis with a tick at each fifth, and its labels."""
+    axis, labels = ["─"] * columns, [" "] * (columns + LEFT + RIGHT)
+    axis[mark] = "┴"
+    for tenth in range(0, 11, 2):
+        cell = _cell_of(tenth / 10.0, columns)
+        axis[cell] = "┼" if cell == mark else "┬"
+        labels[LEFT + cell - 1 : LEFT + cell + 2] = f"{tenth / 10.0:.1f}"
+    return ["     └" + "".join(axis), "".join(labels).rstrip()]
+
+
+def _area(name: str, points: list[str], colour: str) -> str:
+    return f'<polygon id="{name}" points="{" ".join(points)}" fill="{colour}" fill-opacity="0.55"/>'
+
+
+def _grid(left: int, right: int, top: int, bottom: int) -> list[str]:
+    """Grid lines with their numbers: similarity in tenths, probability in fifths."""
+    parts = []
+    for i in range(11):
+        x = left + i / 10 * (right - left)
+        parts.append(f'<line x1="{x:.2f}" y1="{top}" x2="{x:.2f}" y2="{bottom}" stroke="{GRID}"/>')
+        parts.append(
+            f'<text x="{x:.2f}" y="{bottom + 18}" text-anchor="middle" fill="{SOFT}">{i / 10:.1f}</text>'
+        )
+    for i in range(6):
+        y = bottom - i / 5 * (bottom - top)
+        parts.append(f'<line x1="{left}" y1="{y:.2f}" x2="{right}" y2="{y:.2f}" stroke="{GRID}"/>')
+        parts.append(
+            f'<text x="{left - 9}" y="{y + 4.5:.2f}" text-anchor="end" fill="{SOFT}">{i / 5:.1f}</text>'
+        )
+    return parts
+
+
+def _legend(plan: "Plan", left: int) -> list[str]:
+    """Two swatches under the title, each with the size of its area."""
+    negative = false_negatives(plan.threshold, plan.bands, plan.rows, plan.measure)
+    positive = false_positives(plan.threshold, plan.bands, plan.rows, plan.measure)
+    parts = []
+    entries = (
+        (left, NEGATIVE, f"false negatives, area {_area_text(negative)}"),
+        (left + 230, POSITIVE, f"false positives, area {_area_text(positive)}"),
+    )
+    for x, colour, text in entries:
+        parts.append(
+            f'<rect x="{x}" y="53" width="14" height="14" rx="2" fill="{colour}" fill-opacity="0.7"/>'
+        )
+        parts.append(f'<text x="{x + 21}" y="64.5">{text}</text>')
+    return parts
+
+
+def _area_text(size: float) -> str:
+    return "below 0.0001" if 0.0 < size < 0.0001 else f"{size:.4f}"
+
+
+def _threshold_label(plan: "Plan", x: float, bottom: int) -> str:
+    """The name of the dashed line, at its foot: on its right, where nothing is drawn, while there is room."""
+    shift, anchor = (7, "start") if plan.threshold <= 0.8 else (-7, "end")
+    place = f'x="{x + shift:.2f}" y="{bottom - 10}" text-anchor="{anchor}"'
+    return f"<text {place}>threshold {plan.threshold:g}</text>"
+
+
+def _axis_titles(plan: "Plan", left: int, right: int, top: int, bottom: int) -> list[str]:
+    middle_x, middle_y = (left + right) / 2, (top + bottom) / 2
+    return [
+        f'<text x="{middle_x}" y="{bottom + 42}" text-anchor="middle">'
+        f"similarity ({escape(plan.measure)})</text>",
+        f'<text transform="translate(22 {middle_y}) rotate(-90)" text-anchor="middle">'
+        "probability of becoming a candidate</text>",
+    ]

@@ -1,0 +1,392 @@
+"""The planner: the bands and rows that reach a recall at least expected cost.
+
+For each number of rows r the smallest number of bands b with P(threshold) >= recall is
+
+    b = ceil( log(1 - recall) / log(1 - p(threshold)^r) ),
+
+and fewer bands miss the recall, more only cost. What is left is one choice, r. More rows need more bands, so
+the sketch gets longer; but unrelated pairs pass less often, so less is verified:
+
+    cost(r) per item = SKETCH·set_size·b·r + BAND·b + VERIFY·candidates,
+    candidates per item = (items - 1)/2 · integral P(s) dF(s),
+
+F being the distribution of the similarity of a random pair, halved since a pair is verified once. All
+candidates count, also the true ones: they are the same few in every plan that reaches the recall.
+
+Source: the trade of false positives against false negatives is section 3.4.3 of Leskovec, Rajaraman and
+Ullman, "Mining of Massive Datasets"; weighing it by F instead of evenly is ours.
+
+Worked example, threshold 0.8, recall 0.99, a million items of 300 shingles, Jaccard. Cost in ns per item:
+
+     r   b   sketch  band  verify   total
+     4   9      432   360  17,261  18,053
+     5  12      720   480   2,303   3,503
+     6  16    1,152   640     369   2,161   chosen
+     7  20    1,680   800      64   2,544
+
+With a thousand items unrelated pairs are rare anyway, and r = 3, b = 7 is enough.
+"""
+
+import math
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from lookalike.errors import OptionError
+from lookalike.theory import draw
+from lookalike.theory.checks import real, share, whole
+from lookalike.theory.curve import candidate_probability, panels
+from lookalike.theory.families import Array, FloatOrArray, cosine, slot_probability
+
+__all__ = ["Alternative", "Cost", "Plan", "plan", "prior"]
+
+# Nanoseconds of one core (2 cores, AVX2, prototype of the kernels), fixed so that a plan depends on nothing
+# but its options. The ratios matter, not the absolutes.
+SKETCH_NS = 0.04  # per shingle and slot: min-hash of K = 128 slots took 0.038
+BAND_NS = 40.0  # per band and item: grouping 1M items x 16 bands took 0.3 to 0.6 s, and the key is computed
+VERIFY_NS = 1_000.0  # per candidate: exact similarity of two sets of hundreds of shingles, read from memory
+
+KEY_BYTES = 8  # per band and item
+ITEM_BYTES = 24  # per item: its id and its place
+
+PRIOR_MEAN = 0.02
+ALTERNATIVES = 3
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Expected nanoseconds per item, on one core."""
+
+    sketch: float
+    band: float
+    verify: float
+
+    @property
+    def total(self) -> float:
+        return self.sketch + self.band + self.verify
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """Another choice of bands and rows: what it would have cost and found."""
+
+    bands: int
+    rows: int
+    expected_recall: float
+    candidates_per_item: float
+    cost: Cost
+
+    @property
+    def slots(self) -> int:
+        return self.bands * self.rows
+
+
+@dataclass(frozen=True, repr=False)
+class Plan:
+    """Bands and rows, and what is expected of them.
+
+    `expected_recall` is P at the threshold: the worst case among the pairs that count, since pairs above it
+    are found more often. `recall` is what was asked, None where bands and rows were given.
+    """
+
+    measure: str
+    threshold: float
+    recall: float | None
+    bands: int
+    rows: int
+    expected_recall: float
+    items: int
+    candidates_per_item: float
+    cost: Cost
+    memory_per_item: int
+    why: str
+    alternatives: tuple[Alternative, ...]
+
+    @property
+    def slots(self) -> int:
+        """K = b·r, the length of a sketch."""
+        return self.bands * self.rows
+
+    def probability(self, s: FloatOrArray) -> FloatOrArray:
+        """P(s), the chance that a pair of similarity s becomes a candidate."""
+        return candidate_probability(s, self.bands, self.rows, self.measure)
+
+    def table(self, steps: int = 20) -> list[tuple[float, float]]:
+        """(s, P(s)) at the `steps` + 1 similarities 0, 1/steps, ..., 1."""
+        steps = whole("steps", steps)
+        return [(i / steps, self.probability(i / steps)) for i in range(steps + 1)]
+
+    def plot(self, path: str | os.PathLike[str]) -> None:
+        """Write the S-curve as an SVG picture; `path` must end in .svg."""
+        target = Path(path)
+        if target.suffix.lower() != ".svg":
+            raise OptionError(f"path={str(target)!r}: a name that ends in .svg is needed")
+        target.write_text(draw.svg(self), encoding="utf-8")
+
+    def __repr__(self) -> str:
+        return (
+            f"Plan({self.measure} >= {self.threshold:g}: {draw.bands_of_rows(self.bands, self.rows)}, "
+            f"expected recall {draw.probability_text(self.expected_recall)})"
+        )
+
+    def __str__(self) -> str:
+        asked = "bands and rows were given" if self.recall is None else f"asked: {self.recall:g}"
+        seconds = _seconds_text(self.cost.total * self.items / 1e9)
+        lines = [
+            f"{draw.bands_of_rows(self.bands, self.rows)} ({draw.counted(self.slots, 'slot')}) for "
+            f"{self.measure} >= {self.threshold:g}",
+            f"  expected recall  {draw.probability_text(self.expected_recall)} at the threshold ({asked})",
+            f"  candidates       {_amount(self.candidates_per_item)} an item, "
+            f"among {draw.counted(self.items, 'item')}",
+            f"  time             {self.cost.total:,.0f} ns an item: sketch {self.cost.sketch:,.0f}, "
+            f"band {self.cost.band:,.0f}, verify {self.cost.verify:,.0f}; {seconds} of one core in all",
+            f"  memory           {self.memory_per_item:,} bytes an item, "
+            f"{_bytes_text(self.memory_per_item * self.items)} in all",
+            f"  why              {self.why}",
+        ]
+        for number, other in enumerate(self.alternatives):
+            lines.append(
+                f"  {'instead' if number == 0 else '':<15}  {draw.bands_of_rows(other.bands, other.rows)}: "
+                f"expected recall {draw.probability_text(other.expected_recall)}, "
+                f"{other.cost.total:,.0f} ns an item"
+            )
+        return "\n".join(lines)
+
+
+def plan(
+    threshold: float = 0.8,
+    recall: float = 0.99,
+    *,
+    bands: int | None = None,
+    rows: int | None = None,
+    items: int = 1_000_000,
+    set_size: float = 300,
+    background: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
+    measure: str = "jaccard",
+    max_slots: int = 4096,
+) -> Plan:
+    """The cheapest bands and rows with P(threshold) >= recall; or, with `bands` and `rows`, what those give.
+
+    `plan(0.8, 0.99)` chooses 16 bands of 6 rows: a pair at 0.8 is found with 0.9923.
+
+    `items` and `set_size` (mean shingles of an item) weigh the sketch against verification. `background` is a
+    sample of the data: (similarities, shares), the share of all pairs at each similarity; shares may sum to
+    less than 1, the rest being pairs of similarity 0. Without it the `prior` stands in.
+
+    Deterministic: no clock and no random number; equal costs go to fewer slots.
+    """
+    threshold = share("threshold", threshold, open_top=False)
+    recall = share("recall", recall, open_top=True)
+    items, max_slots = whole("items", items), whole("max_slots", max_slots)
+    allowed = "a number above 0"
+    set_size = real("set_size", set_size, allowed)
+    if set_size <= 0.0:
+        raise OptionError(f"set_size={set_size:g}: {allowed} is needed")
+    slot = slot_probability(measure, threshold)
+    pairs = _Pairs(measure, items, set_size, *_distribution(background, measure))
+
+    if bands is None and rows is None:
+        options = _search(pairs, slot, threshold, recall, max_slots)
+        if not options:
+            raise OptionError(_out_of_reach(slot, threshold, recall, max_slots))
+        chosen, asked = options[0], recall
+        why = _why(options, pairs, slot, threshold, recall, max_slots)
+    elif bands is None or rows is None:
+        given, missing = ("rows", "bands") if bands is None else ("bands", "rows")
+        raise OptionError(f"{given} is given without {missing}: give both, or neither and a recall")
+    else:
+        bands, rows = whole("bands", bands), whole("rows", rows)
+        if bands * rows > max_slots:
+            raise OptionError(
+                f"bands={bands}, rows={rows}: {bands * rows:,} slots are more than max_slots={max_slots}"
+            )
+        chosen, asked = _option(pairs, threshold, bands, rows), None
+        # What would find as much; a recall that rounds to 1 has no smallest number of bands.
+        target = min(chosen.expected_recall, 1.0 - 1e-12)
+        options = _search(pairs, slot, threshold, target, max_slots) if target > 0.0 else []
+        why = _why_given(chosen, options)
+
+    others = [option for option in options if (option.bands, option.rows) != (chosen.bands, chosen.rows)]
+    return Plan(
+        measure=measure,
+        threshold=threshold,
+        recall=asked,
+        bands=chosen.bands,
+        rows=chosen.rows,
+        expected_recall=chosen.expected_recall,
+        items=items,
+        candidates_per_item=chosen.candidates_per_item,
+        cost=chosen.cost,
+        memory_per_item=KEY_BYTES * chosen.bands + ITEM_BYTES,
+        why=why,
+        alternatives=tuple(others[:ALTERNATIVES]),
+    )
+
+
+def prior(measure: str = "jaccard") -> tuple[Array, Array]:
+    """(similarities, shares) of random pairs where nothing is known of the data.
+
+    Exponential with mean 0.02, cut off at 1, as quadrature nodes: word 5-shingles of unrelated documents
+    share almost nothing. The cosine of unrelated vectors is taken to be as near to 0. The bits of such
+    vectors agree with chance 1/2, not 0, so for Hamming it is the cosine prior seen through its bits,
+    1 - arccos(s)/pi. The numbers are a prior, no measurement; a sample of the data replaces them.
+    """
+    slot_probability(measure, 0.0)
+    similarity, weight = panels(0.0, 1.0, count=32, order=12)
+    shares = weight * np.exp(-similarity / PRIOR_MEAN)
+    return (cosine(similarity) if measure == "hamming" else similarity), shares / np.sum(shares)
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """What the cost of a choice depends on, besides the choice."""
+
+    measure: str
+    items: int
+    set_size: float
+    similarities: Array
+    shares: Array
+
+    def candidates_per_item(self, bands: int, rows: int) -> float:
+        passed = candidate_probability(self.similarities, bands, rows, self.measure)
+        return (self.items - 1) / 2.0 * float(np.sum(self.shares * passed))
+
+    def slots_ns(self, bands: int, rows: int) -> float:
+        return SKETCH_NS * self.set_size * bands * rows + BAND_NS * bands
+
+
+def _distribution(
+    background: tuple[npt.ArrayLike, npt.ArrayLike] | None, measure: str
+) -> tuple[Array, Array]:
+    """Similarities and shares that sum to 1: the prior, or the sample with its rest at similarity 0."""
+    if background is None:
+        return prior(measure)
+    try:
+        similarities, shares = (np.asarray(part, dtype=np.float64) for part in background)
+    except (TypeError, ValueError):
+        raise OptionError("background: two arrays of numbers, (similarities, shares), are needed") from None
+    if similarities.ndim != 1 or similarities.shape != shares.shape:
+        raise OptionError(
+            f"background: similarities of shape {similarities.shape} and shares of shape {shares.shape}: "
+            "two arrays of one length are needed"
+        )
+    least = -1.0 if measure == "cosine" else 0.0
+    # Written so that NaN fails too; 1e-6 forgives a cosine that float32 rounded past 1.
+    if not np.all((similarities >= least - 1e-6) & (similarities <= 1.0 + 1e-6)):
+        raise OptionError(f"background: similarities of {measure} from {least:g} to 1 are needed")
+    total = float(np.sum(shares))
+    if not (np.all(shares >= 0.0) and total <= 1.0 + 1e-9):
+        raise OptionError(f"background: shares sum to {total:g}: each >= 0 and a sum of at most 1 are needed")
+    rest = max(0.0, 1.0 - total)
+    return np.append(np.clip(similarities, least, 1.0), 0.0), np.append(shares, rest)
+
+
+def _search(pairs: _Pairs, slot: float, threshold: float, recall: float, max_slots: int) -> list[Alternative]:
+    """The best choice for each number of rows, cheapest first; empty where none fits into `max_slots`.
+
+    Sketching and banding only get dearer with r, so the search ends where they alone cost more than
+    everything does in the choices found so far.
+    """
+    options: list[Alternative] = []
+    for rows in range(1, max_slots + 1):
+        bands = _fewest_bands(slot, rows, threshold, recall, max_slots // rows, pairs.measure)
+        if bands is None:
+            break
+        if len(options) > ALTERNATIVES and pairs.slots_ns(bands, rows) > options[ALTERNATIVES].cost.total:
+            break
+        options.append(_option(pairs, threshold, bands, rows))
+        options.sort(key=lambda option: (option.cost.total, option.slots))
+    return options
+
+
+def _fewest_bands(
+    slot: float, rows: int, threshold: float, recall: float, most: int, measure: str
+) -> int | None:
+    """The smallest b with P(threshold) >= recall, or None if it is above `most`."""
+    band = slot**rows
+    if band == 0.0:
+        return None
+    guess = 1 if band >= 1.0 else max(1, math.ceil(min(math.log1p(-recall) / math.log1p(-band), most + 2.0)))
+    # The logarithms may be off in the last digit; the curve itself decides.
+    while guess > 1 and _reaches(threshold, guess - 1, rows, recall, measure):
+        guess -= 1
+    while guess <= most and not _reaches(threshold, guess, rows, recall, measure):
+        guess += 1
+    return guess if guess <= most else None
+
+
+def _reaches(threshold: float, bands: int, rows: int, recall: float, measure: str) -> bool:
+    return candidate_probability(threshold, bands, rows, measure) >= recall
+
+
+def _option(pairs: _Pairs, threshold: float, bands: int, rows: int) -> Alternative:
+    candidates = pairs.candidates_per_item(bands, rows)
+    cost = Cost(
+        sketch=SKETCH_NS * pairs.set_size * bands * rows, band=BAND_NS * bands, verify=VERIFY_NS * candidates
+    )
+    found = candidate_probability(threshold, bands, rows, pairs.measure)
+    return Alternative(bands, rows, found, candidates, cost)
+
+
+def _why(
+    options: list[Alternative], pairs: _Pairs, slot: float, threshold: float, recall: float, max_slots: int
+) -> str:
+    """One sentence: the chosen number of rows against one less and one more."""
+    chosen = options[0]
+    by_rows = {option.rows: option for option in options}
+    fewer, more = by_rows.get(chosen.rows - 1), by_rows.get(chosen.rows + 1)
+    against = []
+    if fewer is not None:
+        against.append(f"{fewer.cost.total:,.0f} with {draw.counted(fewer.rows, 'row')} (more candidates)")
+    if more is not None:
+        against.append(f"{more.cost.total:,.0f} with {draw.counted(more.rows, 'row')} (a longer sketch)")
+    sentence = f"{draw.counted(chosen.rows, 'row')} a band: {chosen.cost.total:,.0f} ns an item"
+    if against:
+        sentence += " against " + " and ".join(against)
+    longer, most = chosen.rows + 1, max_slots // (chosen.rows + 1)
+    if more is None and _fewest_bands(slot, longer, threshold, recall, most, pairs.measure) is None:
+        sentence += f"; {draw.counted(longer, 'row')} would need more than max_slots={max_slots}"
+    return sentence
+
+
+def _why_given(chosen: Alternative, options: list[Alternative]) -> str:
+    """One sentence: the given bands and rows against the cheapest that find as much."""
+    if not options or options[0].cost.total >= chosen.cost.total:
+        return "bands and rows were given; nothing cheaper finds as much"
+    best = options[0]
+    return (
+        f"bands and rows were given; {draw.bands_of_rows(best.bands, best.rows)} would find as much for "
+        f"{best.cost.total:,.0f} instead of {chosen.cost.total:,.0f} ns an item"
+    )
+
+
+def _out_of_reach(slot: float, threshold: float, recall: float, max_slots: int) -> str:
+    """Of all choices within `max_slots`, bands of one row find most: any longer band is part of one."""
+    nearest = -math.expm1(max_slots * math.log1p(-slot))
+    needed = math.log1p(-recall) / math.log1p(-slot)
+    return (
+        f"recall={recall:g}: at threshold={threshold:g} it needs {needed:,.0f} slots or more, and "
+        f"max_slots={max_slots} reach {nearest:.4g} at most"
+    )
+
+
+def _amount(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100.0 else f"{value:.3g}"
+
+
+def _seconds_text(seconds: float) -> str:
+    if seconds < 120.0:
+        return f"{seconds:.2g} s" if seconds < 10.0 else f"{seconds:.0f} s"
+    if seconds < 7200.0:
+        return f"{seconds / 60.0:.0f} min"
+    return f"{seconds / 3600.0:,.0f} h"
+
+
+def _bytes_text(count: int) -> str:
+    for unit, size in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if count >= size:
+            return f"{count / size:.3g} {unit}"
+    return f"{count} bytes"
