@@ -1,0 +1,43 @@
+"""lookalike finds similar items: near-duplicates, all similar pairs and clusters, by locality-sensitive hashing.
+
+>>> import lookalike
+>>> lookalike.pairs("docs.jsonl", threshold=0.8)         # doctest: +SKIP
+>>> lookalike.dedup(["one text", "another text"]).table  # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from lookalike.api import clusters, dedup, pairs, plan
+    from lookalike.errors import InputError, LookalikeError, OptionError, OutputError
+
+__all__ = ["InputError", "LookalikeError", "OptionError", "OutputError", "clusters", "dedup", "pairs", "plan"]
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "InputError": "errors",
+    "LookalikeError": "errors",
+    "OptionError": "errors",
+    "OutputError": "errors",
+    "clusters": "api",
+    "dedup": "api",
+    "pairs": "api",
+    "plan": "api",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is asked for when it is asked for: Numba and Arrow are heavy, and `--help` needs neither."""
+    if name not in _HOME:
+        raise AttributeError(f"module 'lookalike' has no attribute {name!r}")
+    value = getattr(import_module(f"lookalike.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOME])

@@ -1,0 +1,94 @@
+"""The four verbs: `pairs`, `clusters`, `dedup`, `plan`.
+
+`items` is a path, glob or folder (a `str` or `Path`, or a list of `Path`), a list of texts (`str`), a list of sets, a dict from
+id to item, a pandas or polars frame or series, an Arrow table, or a Hugging Face dataset.
+
+The options of the first three:
+
+    threshold   the similarity from which two items count as alike, above 0 and up to 1
+    recall      the share of the pairs right at the threshold that must be found
+    shingle     how text becomes a set: "word:5", "char:9", "word:3:bag"
+    normalize   what is ignored about text: lower, accents, digits, punctuation, whitespace
+    tokens      a callable from a text to its tokens, instead of words
+    column, id  which columns hold the items and their ids (several columns are joined)
+    verify      "exact" (precision 1), "sketch" (estimated similarity), or "none" (candidates as they are)
+    cluster     "representative" (every removed item matches its keeper), or "components"
+    keep        first, last, longest, shortest, max:COLUMN, min:COLUMN, prefer:COLUMN=a,b, or a callable
+    exact       identical items only
+    bands, rows b and r for those who know, instead of recall
+    seed        the same seed gives the same result, always
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lookalike.config import make_config
+from lookalike.io import open_source
+from lookalike.measures import Jaccard
+from lookalike.pipeline import Found, find
+from lookalike.progress import SILENT, Progress
+from lookalike.results import Clusters, Dedup, Pairs
+from lookalike.sample import background
+from lookalike.shingle import parse_shingle
+from lookalike.theory import Plan
+from lookalike.theory import plan as choose
+
+__all__ = ["clusters", "dedup", "pairs", "plan"]
+
+
+def pairs(items: Any, **options: Any) -> Pairs:
+    """Every pair of similar items, with its exact similarity.
+
+    >>> import lookalike
+    >>> lookalike.pairs(["the cat sat on the mat today", "The cat sat on the mat, today!", "a dog"], shingle="word:2")
+    1 pairs (Jaccard >= 0.8 on word:2, b = 16, r = 6)
+      a=0  b=1  similarity=1.0000
+    """
+    return Pairs(_find(items, options))
+
+
+def clusters(items: Any, **options: Any) -> Clusters:
+    """Groups of similar items, each with the item that stands for it."""
+    return Clusters(_find(items, options))
+
+
+def dedup(items: Any, **options: Any) -> Dedup:
+    """The items without their near-duplicates, and what was removed for what.
+
+    With `unit="paragraph"` or `"line"` it is repeated paragraphs or lines that go, inside and across documents.
+    """
+    return Dedup(_find(items, options))
+
+
+def plan(
+    threshold: float = 0.8,
+    recall: float = 0.99,
+    *,
+    sample: Any = None,
+    shingle: str = "word:5",
+    column: str | None = None,
+    items: int | float = 1_000_000,
+    bands: int | None = None,
+    rows: int | None = None,
+) -> Plan:
+    """How many bands of how many rows find pairs at `threshold` with probability `recall` at the least cost.
+
+    `sample` (anything that `pairs` takes, a few thousand items of the data) replaces the assumption about how similar
+    unrelated items are by a measurement; `items` is the size of the whole collection.
+    """
+    measured = None
+    size = 300
+    if sample is not None:
+        config = make_config(threshold=threshold, shingle=shingle, column=column)
+        measured, size = background(open_source(sample), config, Jaccard(parse_shingle(shingle), 1, 0))
+    return choose(
+        threshold, recall, bands=bands, rows=rows, items=int(items), set_size=size, background=measured
+    )
+
+
+def _find(items: Any, options: dict[str, Any]) -> Found:
+    reading = {name: options.pop(name) for name in ("format", "skip_bad", "limit") if name in options}
+    progress: Progress = options.pop("progress", SILENT)
+    config = make_config(**options)
+    return find(open_source(items, **reading), config, progress)

@@ -1,0 +1,63 @@
+"""`lookalike clusters`: groups of similar items."""
+
+from __future__ import annotations
+
+from lookalike.cli import options as o
+
+__all__ = ["clusters"]
+
+
+def clusters(
+    inputs: o.Inputs,
+    output: o.Output = None,
+    threshold: o.Threshold = 0.8,
+    recall: o.Recall = 0.99,
+    column: o.Column = None,
+    id: o.Id = None,
+    shingle: o.Shingle = "word:5",
+    normalize: o.Normalize = None,
+    exact: o.Exact = False,
+    cluster: o.Cluster = o.ClusterChoice.representative,
+    keep: o.Keep = "first",
+    verify: o.Verify = o.VerifyChoice.exact,
+    format: o.Format = None,
+    skip_bad: o.SkipBad = False,
+    limit: o.Limit = None,
+    overwrite: o.Overwrite = False,
+    dry_run: o.DryRun = False,
+    quiet: o.Quiet = False,
+    json: o.Json = False,
+    bands: o.Bands = None,
+    rows: o.Rows = None,
+    tokens: o.Tokens = None,
+    seed: o.Seed = 0,
+    threads: o.Threads = None,
+) -> None:
+    """Group similar items: `cluster`, `size`, `id`, `kept` (the item that stands for it) and `similarity` to it.
+
+    Without -o the largest clusters are shown on the screen.
+
+    Example: lookalike clusters news.parquet --id url --keep longest -o clusters.parquet
+    """
+    from lookalike.cli import job
+    from lookalike.cli.terminal import print_json, show_table
+
+    job.check_output(output, overwrite=overwrite, dry_run=dry_run, inputs=inputs, table=True)
+    found, seconds = job.run(
+        inputs, quiet=quiet, format=format, skip_bad=skip_bad, limit=limit, tokens=tokens, column=column, id=id,
+        threshold=threshold, recall=recall, shingle=shingle, normalize=normalize, exact=exact, verify=verify.value,
+        bands=bands, rows=rows, seed=seed, threads=threads, cluster=cluster.value, keep=keep,
+    )  # fmt: skip
+    from lookalike.io.write import save_table
+    from lookalike.results import Clusters
+
+    result = Clusters(found)
+    if output is not None:
+        save_table(result.table, output, overwrite=overwrite)
+    elif not json and not dry_run:
+        by_size = result.table.sort_by([("size", "descending"), ("cluster", "ascending"), ("similarity", "descending")])
+        show_table(by_size, title="the largest clusters")
+    if json:
+        print_json(result.report | {"clusters": len(result), "seconds": seconds, "output": str(output) if output else None})
+    headline = f"{len(result):,} clusters of {result.table.num_rows:,} items among {found.counts.items:,}"
+    job.summary(found, headline, seconds, quiet=quiet)

@@ -1,0 +1,86 @@
+"""`lookalike dedup`: a collection without its near-duplicates."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from lookalike.cli import options as o
+
+__all__ = ["dedup"]
+
+
+class UnitChoice(StrEnum):
+    """What is removed."""
+
+    document = "document"
+    paragraph = "paragraph"
+    line = "line"
+
+
+Unit = Annotated[
+    UnitChoice,
+    typer.Option("--unit", help="Remove whole documents, or repeated paragraphs or lines inside and across them."),
+]
+
+
+def dedup(
+    inputs: o.Inputs,
+    output: o.Output = None,
+    threshold: o.Threshold = 0.8,
+    recall: o.Recall = 0.99,
+    column: o.Column = None,
+    id: o.Id = None,
+    shingle: o.Shingle = "word:5",
+    normalize: o.Normalize = None,
+    exact: o.Exact = False,
+    unit: Unit = UnitChoice.document,
+    keep: o.Keep = "first",
+    cluster: o.Cluster = o.ClusterChoice.representative,
+    verify: o.Verify = o.VerifyChoice.exact,
+    format: o.Format = None,
+    skip_bad: o.SkipBad = False,
+    limit: o.Limit = None,
+    overwrite: o.Overwrite = False,
+    dry_run: o.DryRun = False,
+    quiet: o.Quiet = False,
+    json: o.Json = False,
+    bands: o.Bands = None,
+    rows: o.Rows = None,
+    tokens: o.Tokens = None,
+    seed: o.Seed = 0,
+    threads: o.Threads = None,
+    max_pairs: o.MaxPairs = 10**9,
+) -> None:
+    """Remove near-duplicates. -o FILE writes the kept rows; -o FOLDER also what was removed, for what, and why.
+
+    The folder holds `kept/` (the input files without their near-duplicates, in their own format, all columns),
+    `removed.parquet` (`id`, `kept`, `similarity`), `pairs.parquet`, `clusters.parquet` and `report.json`.
+
+    Example: lookalike dedup 'crawl/*.parquet' -o run
+    """
+    from lookalike.cli import job
+    from lookalike.cli.terminal import print_json, show_table
+
+    job.check_output(output, overwrite=overwrite, dry_run=dry_run, inputs=inputs, table=False)
+    found, seconds = job.run(
+        inputs, quiet=quiet, format=format, skip_bad=skip_bad, limit=limit, tokens=tokens, column=column, id=id,
+        threshold=threshold, recall=recall, shingle=shingle, normalize=normalize, exact=exact, verify=verify.value,
+        bands=bands, rows=rows, seed=seed, threads=threads, cluster=cluster.value, keep=keep, unit=unit.value,
+        max_pairs=max_pairs,
+    )  # fmt: skip
+    from lookalike.results import Dedup
+
+    result = Dedup(found)
+    if output is not None:
+        result.save(output, overwrite=overwrite)
+    elif not json and not dry_run:
+        title = f"removed {unit.value}s (nothing is written without -o)"
+        show_table(result.removed.sort_by([("similarity", "ascending")]), title=title)
+    report = result.report
+    if json:
+        print_json(report | {"seconds": seconds, "output": str(output) if output else None})
+    headline = f"kept {report['kept']:,} of {report['items']:,} {unit.value}s, removed {report['removed']:,}"
+    job.summary(found, headline, seconds, quiet=quiet)

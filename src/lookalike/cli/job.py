@@ -1,0 +1,109 @@
+"""What `pairs`, `clusters` and `dedup` do alike: read the options, run the pipeline, say what was found."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lookalike.cli.terminal import announce_compiling, progress_for, say
+from lookalike.errors import OptionError, OutputError
+
+if TYPE_CHECKING:
+    from lookalike.pipeline import Found
+
+__all__ = ["check_output", "load_tokens", "run", "summary"]
+
+
+def load_tokens(name: str | None) -> Callable[[str], Iterable[str]] | None:
+    """The callable that `module:function` names; modules of the working folder count."""
+    if name is None:
+        return None
+    module, _, attribute = name.partition(":")
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        function = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise OptionError(f"tokens is {name!r}: it must be module:function ({error})") from None
+    finally:
+        sys.path.pop(0)
+    if not callable(function):
+        raise OptionError(f"tokens is {name!r}: {attribute} is not a function")
+    return function  # type: ignore[no-any-return]
+
+
+def check_output(output: Path | None, *, overwrite: bool, dry_run: bool, inputs: list[str], table: bool) -> None:
+    """Refuse an output that cannot be written before hours of work, not after."""
+    from lookalike.io.write import check_ending
+
+    if output is None or str(output) == "-":
+        return
+    if dry_run:
+        raise OptionError("dry-run writes nothing: it does not go with -o")
+    if table:
+        check_ending(output)
+    if output.exists() and not overwrite:
+        raise OutputError(f"{output} exists; use --overwrite to replace it")
+    if any(name == str(output) or Path(name).exists() and output.exists() and output.samefile(name) for name in inputs):
+        raise OptionError(f"{output} is an input too: write somewhere else")
+
+
+def run(
+    inputs: list[str],
+    *,
+    quiet: bool,
+    format: str | None,
+    skip_bad: bool,
+    limit: int | None,
+    tokens: str | None,
+    column: list[str] | None,
+    **options: Any,
+) -> tuple[Found, float]:
+    """Run the pipeline on files; what was found, and the seconds it took."""
+    from lookalike.config import make_config
+    from lookalike.io import open_files
+    from lookalike.pipeline import find
+
+    begun = time.perf_counter()
+    config = make_config(tokens=load_tokens(tokens), column=column, **options)
+    announce_compiling(quiet)
+    source = open_files(inputs, format=format, skip_bad=skip_bad, limit=limit)
+    found = find(source, config, progress_for(quiet))
+    return found, time.perf_counter() - begun
+
+
+def summary(found: Found, headline: str, seconds: float, *, quiet: bool) -> None:
+    """What was found, how sure that is, and everything that was skipped or replaced."""
+    counts, config, planned = found.counts, found.config, found.plan
+    if quiet:
+        return
+    if planned is None:
+        how = "identical items only"
+    elif config.verify == "exact":
+        how = f"precision 1: all verified; planned recall {planned.expected_recall:.4f} at the threshold, more above it"
+    else:
+        how = f"verify={config.verify}: not verified exactly; planned recall {planned.expected_recall:.4f}"
+    say(f"{headline} in {seconds:.1f} s ({how})")
+    if planned is not None:
+        rejected = counts.candidates - counts.matches
+        share = rejected / counts.candidates if counts.candidates else 0.0
+        say(
+            f"  b = {planned.bands} bands of r = {planned.rows} rows; {counts.candidates:,} candidates, "
+            f"{rejected:,} of them ({share:.1%}) below the threshold"
+        )
+    notes = [
+        (counts.identical, "identical to an earlier item"),
+        (counts.empty, "without any shingle (never alike unless identical)"),
+        (counts.null, "null, taken as empty"),
+        (counts.short, f"shorter than {config.shingle} (one shingle, the whole)"),
+        (counts.invalid_utf8, "with invalid UTF-8, replaced by U+FFFD"),
+    ]
+    noun = "items" if config.unit == "document" else f"{config.unit}s"
+    for number, what in notes:
+        if number:
+            say(f"  {number:,} {noun} {what}")
+    if counts.skipped_rows:
+        say(f"  {counts.skipped_rows:,} broken rows skipped; the first: {found.items.source.bad[0]}")

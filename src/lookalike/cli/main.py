@@ -1,0 +1,93 @@
+"""`lookalike`: the commands, and what happens when one of them fails.
+
+Exit codes: 0 done; 1 the input or the output is at fault; 2 an option is; 130 interrupted. An error is one line on
+standard error. Nothing heavy is imported here: `--help` answers at once.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import click
+import typer
+
+from lookalike import __version__
+from lookalike.cli import clusters, compare, dedup, demo, pairs, plan
+from lookalike.errors import LookalikeError
+
+__all__ = ["app", "main"]
+
+INTERRUPTED = 130
+
+app = typer.Typer(
+    name="lookalike",
+    help="Find similar items: remove near-duplicates, list similar pairs and clusters. Matches are verified exactly.",
+    epilog="Start with: lookalike demo",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+app.command("dedup")(dedup.dedup)
+app.command("pairs")(pairs.pairs)
+app.command("clusters")(clusters.clusters)
+app.command("compare")(compare.compare)
+app.command("plan")(plan.plan)
+app.command("demo")(demo.demo)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"lookalike {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Options before a command."""
+
+
+def main() -> None:
+    """Run the command line and exit."""
+    sys.exit(_run())
+
+
+def _run() -> int:
+    try:
+        code = app(standalone_mode=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except LookalikeError as error:
+        _say(str(error))
+        return error.exit_code
+    except (KeyboardInterrupt, click.exceptions.Abort):
+        _say("interrupted; nothing was written")
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader went away (`| head`): not an error, and the interpreter must not complain at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except MemoryError:
+        _say("not enough memory")
+        return 1
+    except OSError as error:
+        _say(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}")
+        return 1
+
+
+def _say(message: str) -> None:
+    print(f"lookalike: {' '.join(message.split())}", file=sys.stderr)  # noqa: T201
+
+
+if __name__ == "__main__":
+    main()

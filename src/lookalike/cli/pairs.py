@@ -1,0 +1,61 @@
+"""`lookalike pairs`: every pair of similar items."""
+
+from __future__ import annotations
+
+from lookalike.cli import options as o
+
+__all__ = ["pairs"]
+
+
+def pairs(
+    inputs: o.Inputs,
+    output: o.Output = None,
+    threshold: o.Threshold = 0.8,
+    recall: o.Recall = 0.99,
+    column: o.Column = None,
+    id: o.Id = None,
+    shingle: o.Shingle = "word:5",
+    normalize: o.Normalize = None,
+    exact: o.Exact = False,
+    verify: o.Verify = o.VerifyChoice.exact,
+    format: o.Format = None,
+    skip_bad: o.SkipBad = False,
+    limit: o.Limit = None,
+    overwrite: o.Overwrite = False,
+    dry_run: o.DryRun = False,
+    quiet: o.Quiet = False,
+    json: o.Json = False,
+    bands: o.Bands = None,
+    rows: o.Rows = None,
+    tokens: o.Tokens = None,
+    seed: o.Seed = 0,
+    threads: o.Threads = None,
+    max_pairs: o.MaxPairs = 10**9,
+) -> None:
+    """List every pair of similar items: the columns `a`, `b` and `similarity`, each pair once, sorted.
+
+    Without -o the most similar pairs are shown on the screen.
+
+    Example: lookalike pairs docs.jsonl --id id -t 0.8 -o pairs.parquet
+    """
+    from lookalike.cli import job
+    from lookalike.cli.terminal import print_json, show_table
+
+    job.check_output(output, overwrite=overwrite, dry_run=dry_run, inputs=inputs, table=True)
+    found, seconds = job.run(
+        inputs, quiet=quiet, format=format, skip_bad=skip_bad, limit=limit, tokens=tokens, column=column, id=id,
+        threshold=threshold, recall=recall, shingle=shingle, normalize=normalize, exact=exact, verify=verify.value,
+        bands=bands, rows=rows, seed=seed, threads=threads, max_pairs=max_pairs,
+    )  # fmt: skip
+    from lookalike.io.write import save_table
+    from lookalike.results import Pairs
+
+    result = Pairs(found)
+    if output is not None:
+        save_table(result.table, output, overwrite=overwrite)
+    elif not json and not dry_run:
+        show_table(result.table.sort_by([("similarity", "descending")]), title="the most similar pairs")
+    if json:
+        print_json(result.report | {"seconds": seconds, "output": str(output) if output else None})
+    at = "identical" if exact else f">= {threshold:g}"
+    job.summary(found, f"{len(result):,} pairs at {at} among {found.counts.items:,} items", seconds, quiet=quiet)

@@ -1,0 +1,98 @@
+"""`lookalike plan`: which bands and rows, why, and what they find."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lookalike.cli import options as o
+
+__all__ = ["plan"]
+
+Sample = Annotated[
+    list[str] | None, typer.Option("--sample", help="Files with items like yours: the plan is made for them.")
+]
+ItemCount = Annotated[float, typer.Option("--items", help="How many items there will be, for example 1e6.")]
+Plot = Annotated[Path | None, typer.Option("--plot", help="Write the S-curve as a picture, for example curve.svg.")]
+
+
+def plan(
+    threshold: o.Threshold = 0.8,
+    recall: o.Recall = 0.99,
+    bands: o.Bands = None,
+    rows: o.Rows = None,
+    items: ItemCount = 1e6,
+    sample: Sample = None,
+    column: o.Column = None,
+    shingle: o.Shingle = "word:5",
+    plot: Plot = None,
+    overwrite: o.Overwrite = False,
+    json: o.Json = False,
+) -> None:
+    """Choose bands and rows for a threshold and a recall, and show the S-curve, the probabilities and the cost.
+
+    Example: lookalike plan --threshold 0.8 --recall 0.99 --plot curve.svg
+    """
+    from lookalike.cli.terminal import out, print_json, say
+    from lookalike.errors import OptionError
+    from lookalike.theory import coloured_curve, svg
+    from lookalike.theory import plan as choose
+
+    if not items >= 1:
+        raise OptionError(f"items is {items:g}: it must be 1 or more")
+    if plot is not None and plot.suffix != ".svg":
+        raise OptionError(f"plot is {plot}: the picture must end in .svg")
+    measured, size = None, 300
+    if sample:
+        measured, size = _measure(sample, column, shingle, threshold)
+    chosen = choose(
+        threshold, recall, bands=bands, rows=rows, items=int(items), set_size=size, background=measured
+    )
+    if plot is not None:
+        from lookalike.io.atomic import atomic_file
+
+        with atomic_file(plot, overwrite=overwrite) as part:
+            part.write_text(svg(chosen), encoding="utf-8")
+    if json:
+        print_json(_as_data(chosen))
+        return
+    console = out()
+    console.print(str(chosen), markup=False)
+    console.print()
+    console.print(coloured_curve(chosen, width=min(console.width, 80)))
+    console.print(_table(chosen))
+    if plot is not None:
+        say(f"wrote {plot}")
+
+
+def _measure(sample: list[str], column: list[str] | None, shingle: str, threshold: float):  # type: ignore[no-untyped-def]
+    from lookalike.config import make_config
+    from lookalike.io import open_files
+    from lookalike.measures import Jaccard
+    from lookalike.sample import SAMPLE_ITEMS, background
+
+    config = make_config(threshold=threshold, shingle=shingle, column=column)
+    return background(open_files(sample, limit=20 * SAMPLE_ITEMS), config, Jaccard(config.shingle, 1, 0))
+
+
+def _table(chosen):  # type: ignore[no-untyped-def]
+    from rich.table import Table
+
+    table = Table(header_style="bold")
+    table.add_column("similarity", justify="right")
+    table.add_column("found with probability", justify="right")
+    for s, probability in chosen.table(20)[1:]:
+        mark = "[bold]" if abs(s - chosen.threshold) < 1e-9 else ""
+        table.add_row(f"{mark}{s:.2f}", f"{mark}{probability:.6f}")
+    return table
+
+
+def _as_data(chosen) -> dict[str, object]:  # type: ignore[no-untyped-def]
+    from dataclasses import asdict
+
+    return asdict(chosen) | {
+        "slots": chosen.slots,
+        "curve": [{"similarity": s, "probability": p} for s, p in chosen.table(20)],
+    }

@@ -1,0 +1,119 @@
+"""What a person sees: progress bars and one-line summaries on standard error, tables on standard output."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from lookalike.progress import SILENT, Progress, Stage
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from rich.console import Console
+
+__all__ = ["SHOWN_ROWS", "announce_compiling", "out", "print_json", "progress_for", "say", "show_table"]
+
+# A table on the screen shows this many rows; -o has them all.
+SHOWN_ROWS = 20
+
+# A bar appears only when its stage has taken this long.
+_PATIENCE = 1.0
+
+
+def _console(stderr: bool) -> Console:
+    from rich.console import Console
+
+    return Console(stderr=stderr, highlight=False)
+
+
+def out() -> Console:
+    """Standard output."""
+    return _console(stderr=False)
+
+
+def say(message: str, *, quiet: bool = False) -> None:
+    """A line for people on standard error."""
+    if not quiet:
+        _console(stderr=True).print(message, soft_wrap=True, markup=False)
+
+
+def print_json(data: Any) -> None:
+    """Data for scripts on standard output."""
+    sys.stdout.write(json.dumps(data, ensure_ascii=False, indent=2) + "\n")
+
+
+def announce_compiling(quiet: bool) -> None:
+    """Say it when kernels must be compiled: that takes seconds, once on a machine."""
+    from lookalike.jit import on_compile
+
+    if not quiet:
+        on_compile(lambda: say("compiling the kernels for this machine (once, about 10 seconds) …"))
+
+
+class _Bar(Stage):
+    def __init__(self, bars: Any, task: Any) -> None:
+        self._bars, self._task = bars, task
+        self._begun = time.monotonic()
+
+    def advance(self, amount: float = 1) -> None:
+        visible = time.monotonic() - self._begun > _PATIENCE
+        self._bars.update(self._task, advance=amount, visible=visible)
+
+
+class _Bars(Progress):
+    """One rich bar a stage, with rate and time left."""
+
+    @contextmanager
+    def stage(self, name: str, total: float | None = None, unit: str = "items") -> Iterator[Stage]:
+        from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+        from rich.progress import Progress as Bars
+
+        columns = [
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.percentage:>3.0f}%" if total else ""),
+            _rate_column(unit),
+            TimeElapsedColumn(),
+            *([TextColumn("left"), TimeRemainingColumn()] if total else []),
+        ]
+        with Bars(*columns, console=_console(stderr=True), transient=True) as bars:
+            yield _Bar(bars, bars.add_task(name, total=total, visible=False))
+
+
+def _rate_column(unit: str) -> Any:
+    from rich.progress import ProgressColumn, Task
+    from rich.text import Text
+
+    class Rate(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            speed = task.speed or 0.0
+            return Text(f"{speed / 1e6:,.0f} MB/s" if unit == "B" else f"{speed:,.0f} {unit}/s")
+
+    return Rate()
+
+
+def progress_for(quiet: bool) -> Progress:
+    """Bars on a terminal, nothing elsewhere."""
+    return _Bars() if sys.stderr.isatty() and not quiet else SILENT
+
+
+def show_table(table: pa.Table, *, title: str, rows: int = SHOWN_ROWS) -> None:
+    """The first rows of a table on standard output, and how many more there are."""
+    from rich.table import Table
+
+    console = out()
+    if table.num_rows == 0:
+        return
+    shown = Table(title=title, title_justify="left", header_style="bold")
+    for name in table.column_names:
+        number = name in ("similarity", "size", "cluster", "row")
+        shown.add_column(name, justify="right" if number else "left", overflow="fold")
+    for row in table.slice(0, rows).to_pylist():
+        shown.add_row(*(f"{value:.4f}" if isinstance(value, float) else str(value) for value in row.values()))
+    console.print(shown)
+    if table.num_rows > rows:
+        console.print(f"… and {table.num_rows - rows:,} more; -o FILE writes them all")

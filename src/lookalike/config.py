@@ -1,0 +1,134 @@
+"""One frozen configuration, validated once at the edge, that goes through every stage.
+
+Beside each default stands what it buys.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from lookalike.errors import OptionError
+from lookalike.shingle import Shingle, parse_shingle
+
+__all__ = ["CLUSTERINGS", "UNITS", "VERIFICATIONS", "Config", "make_config"]
+
+VERIFICATIONS = ("exact", "sketch", "none")
+CLUSTERINGS = ("representative", "components")
+UNITS = ("document", "paragraph", "line")
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """Everything that decides a result, and how it is computed."""
+
+    # At 0.8 of five-word shingles two texts differ in about one word of fifty.
+    threshold: float = 0.8
+    # Of the pairs right at the threshold, 99 in 100 are found; of more similar ones, nearly all.
+    recall: float = 0.99
+    # b and r, instead of a plan from threshold and recall.
+    bands: int | None = None
+    rows: int | None = None
+    shingle: Shingle = field(default_factory=lambda: parse_shingle("word:5"))
+    # Precision is 1: each candidate is compared on the items themselves.
+    verify: str = "exact"
+    # Every removed item matches the item that is kept in its place.
+    cluster: str = "representative"
+    keep: str | Callable[[dict[str, Any]], Any] = "first"
+    # Identical items only; no sketches at all. `exact_normalized`: after the shingle's normalisation.
+    exact: bool = False
+    exact_normalized: bool = False
+    unit: str = "document"
+    seed: int = 0
+    threads: int = 1
+    columns: tuple[str, ...] = ()
+    id: str | None = None
+    max_pairs: int = 10**9
+
+
+def make_config(
+    *,
+    threshold: float = 0.8,
+    recall: float = 0.99,
+    bands: int | None = None,
+    rows: int | None = None,
+    shingle: str | Shingle = "word:5",
+    normalize: Iterable[str] | str | None = None,
+    tokens: Callable[[str], Iterable[str]] | None = None,
+    verify: str = "exact",
+    cluster: str = "representative",
+    keep: str | Callable[[dict[str, Any]], Any] = "first",
+    exact: bool = False,
+    unit: str = "document",
+    seed: int = 0,
+    threads: int | None = None,
+    column: str | Sequence[str] | None = None,
+    id: str | None = None,
+    max_pairs: int = 10**9,
+) -> Config:
+    """A validated `Config`; an error names the option, its value and what is allowed."""
+    _number("threshold", threshold, low=0.0, high=1.0, high_allowed=True)
+    _number("recall", recall, low=0.0, high=1.0, high_allowed=False)
+    if (bands is None) != (rows is None):
+        given, missing = ("bands", "rows") if rows is None else ("rows", "bands")
+        raise OptionError(f"{given} is given without {missing}: give both, or neither and let the plan choose")
+    for name, value in (("bands", bands), ("rows", rows)):
+        if value is not None and (not _is_int(value) or not 1 <= value <= 10_000):
+            raise OptionError(f"{name} is {value!r}: it must be a whole number from 1 to 10000")
+    _choice("verify", verify, VERIFICATIONS)
+    _choice("cluster", cluster, CLUSTERINGS)
+    _choice("unit", unit, UNITS)
+    if not _is_int(seed) or not 0 <= seed < 2**64:
+        raise OptionError(f"seed is {seed!r}: it must be a whole number from 0 to 2^64 - 1")
+    if threads is not None and (not _is_int(threads) or threads < 1):
+        raise OptionError(f"threads is {threads!r}: it must be a whole number, 1 or more")
+    if not _is_int(max_pairs) or max_pairs < 1:
+        raise OptionError(f"max_pairs is {max_pairs!r}: it must be a whole number, 1 or more")
+    if exact and bands is not None:
+        raise OptionError("exact finds identical items only and has no bands and rows: give one or the other")
+    if exact and verify != "exact":
+        raise OptionError(f"exact finds identical items only: it does not go with verify={verify!r}")
+    columns = (column,) if isinstance(column, str) else tuple(column or ())
+    if unit != "document" and len(columns) > 1:
+        raise OptionError(f"unit is {unit!r}: it takes one column, not {len(columns)}")
+    if isinstance(shingle, str):
+        shingle = parse_shingle(shingle, normalize=normalize, tokens=tokens)
+    elif normalize is not None or tokens is not None:
+        raise OptionError("shingle is a Shingle already: normalize and tokens belong into it")
+    return Config(
+        threshold=float(threshold),
+        recall=float(recall),
+        bands=bands,
+        rows=rows,
+        shingle=shingle,
+        verify=verify,
+        cluster=cluster,
+        keep=keep,
+        exact=exact,
+        exact_normalized=exact and normalize is not None,
+        unit=unit,
+        seed=seed,
+        threads=threads or os.cpu_count() or 1,
+        columns=columns,
+        id=id,
+        max_pairs=max_pairs,
+    )
+
+
+def _is_int(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _number(name: str, value: object, *, low: float, high: float, high_allowed: bool) -> None:
+    allowed = f"above {low:g} and {'up to' if high_allowed else 'below'} {high:g}"
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise OptionError(f"{name} is {value!r}: it must be a number {allowed}")
+    if not low < value <= high or (value == high and not high_allowed):
+        raise OptionError(f"{name} is {value!r}: it must be {allowed}")
+
+
+def _choice(name: str, value: str, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise OptionError(f"{name} is {value!r}: it must be one of {', '.join(allowed)}")

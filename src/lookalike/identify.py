@@ -1,0 +1,88 @@
+"""The ids of items: the id column's values, or running row numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lookalike.errors import InputError
+from lookalike.io.source import Source, describe
+from lookalike.items import ItemBatch, Items
+from lookalike.types import I64Array
+
+__all__ = ["IdCollector", "Ids"]
+
+
+@dataclass(frozen=True)
+class Ids:
+    """`values` has one id a row; None means that a row's number is its id."""
+
+    rows: int
+    values: pa.ChunkedArray | None
+
+    @cached_property
+    def rank(self) -> I64Array:
+        """The place of each row's id in the order of all ids."""
+        if self.values is None:
+            return np.arange(self.rows, dtype=np.int64)
+        rank: I64Array = pc.rank(self.values, tiebreaker="first").to_numpy().astype(np.int64)
+        return rank
+
+    def of(self, rows: I64Array) -> pa.Array:
+        """The ids of rows."""
+        if self.values is None:
+            return pa.array(rows, pa.int64())
+        taken = self.values.take(pa.array(rows))
+        return taken.combine_chunks() if isinstance(taken, pa.ChunkedArray) else taken
+
+
+class IdCollector:
+    """Collects the ids while the rows pass by, and refuses null and repeated ones."""
+
+    def __init__(self, items: Items) -> None:
+        self._source = items.source
+        self._name = items.id
+        self._rows = 0
+        self._chunks: list[pa.Array] = []
+
+    def add(self, batch: ItemBatch) -> None:
+        rows = batch.batch.rows
+        if self._name is not None:
+            column = rows.column(rows.schema.get_field_index(self._name))
+            if column.null_count:
+                at = int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
+                place = describe(self._source, batch.batch.first + at)
+                raise InputError(f"the id column {self._name!r} is null at {place}")
+            self._chunks.append(column)
+        self._rows += rows.num_rows
+
+    def finish(self) -> Ids:
+        if self._name is None:
+            return Ids(self._rows, None)
+        kinds = {chunk.type for chunk in self._chunks}
+        chunks = self._chunks if len(kinds) == 1 else [chunk.cast(pa.string()) for chunk in self._chunks]
+        values = pa.chunked_array(chunks)
+        if not (pa.types.is_integer(values.type) or _is_string(values.type)):
+            raise InputError(f"the id column {self._name!r} holds {values.type}: ids must be whole numbers or text")
+        _refuse_repeated(values, self._name, self._source)
+        return Ids(self._rows, values)
+
+
+def _is_string(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _refuse_repeated(values: pa.ChunkedArray, name: str, source: Source) -> None:
+    if pc.count_distinct(values).as_py() == len(values):
+        return
+    counts = values.value_counts()
+    repeated = counts.field("values").filter(pc.greater(counts.field("counts"), 1))[0]
+    first, second = np.flatnonzero(pc.equal(values, repeated).to_numpy())[:2]
+    raise InputError(
+        f"id {repeated.as_py()!r} in column {name!r} is repeated: "
+        f"{describe(source, int(first))} and {describe(source, int(second))}"
+    )

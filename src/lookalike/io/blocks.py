@@ -1,0 +1,132 @@
+"""Blocks of whole lines, cut from a stream, and the lines in them.
+
+A block is some 8 MiB that end at a newline: large enough that a call per block costs nothing, small enough
+that a few of them fit a tight memory budget. A line longer than that is a block of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from lookalike.errors import InputError
+from lookalike.io.faults import Faults
+from lookalike.io.places import Place
+from lookalike.io.source import OnRead
+
+BLOCK_BYTES = 8 << 20
+_BOM = b"\xef\xbb\xbf"
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+
+__all__ = ["BLOCK_BYTES", "Block", "Lines", "blocks", "lines_of", "pick"]
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Whole lines; only the last block of a file may lack its final newline.
+
+    Attributes:
+        line: the number of the first line in the file, from 1.
+        data: the bytes.
+        count: how many lines there are.
+    """
+
+    line: int
+    data: bytes
+    count: int
+
+    @property
+    def end(self) -> int:
+        """The number of the line after the last one."""
+        return self.line + self.count
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Where the lines of a block are: starts and ends (after the newline) in bytes, int64."""
+
+    starts: npt.NDArray[np.int64]
+    ends: npt.NDArray[np.int64]
+    numbers: npt.NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+
+def blocks(
+    place: Place, faults: Faults | None = None, on_read: OnRead | None = None, size: int = 0
+) -> Iterator[Block]:
+    """Read a file as blocks of whole lines, without a byte order mark.
+
+    A stream that breaks off (a truncated .gz) is an `InputError`; where bad rows are skipped it is one bad
+    row at the line where it broke, and the end of the file.
+    """
+    line = 1
+    tail: list[bytes] = []
+    size = size or BLOCK_BYTES
+    with place.stream() as stream:
+        start = True
+        while True:
+            try:
+                data = stream.read(size)
+            except InputError as error:
+                if faults is None:
+                    raise
+                message = str(error).removeprefix(f"{place.name}: ")
+                faults.report(line, f"{place.name}:{line}: {message}; the rest of the file can not be read")
+                return
+            if on_read is not None:
+                on_read(stream.taken())
+            if start:
+                start = False
+                if data.startswith(_UTF16):
+                    raise InputError(f"{place.name}: is UTF-16; convert it to UTF-8 first")
+                data_was = len(data)
+                data = data.removeprefix(_BOM)
+                if not data and data_was:
+                    continue
+            if not data:
+                break
+            cut = data.rfind(b"\n") + 1
+            if not cut:
+                tail.append(data)
+                continue
+            whole = b"".join([*tail, data[:cut]]) if tail or cut < len(data) else data
+            tail = [data[cut:]] if cut < len(data) else []
+            block = Block(line, whole, whole.count(b"\n"))
+            yield block
+            line = block.end
+        if tail:
+            yield Block(line, b"".join(tail), 1)
+
+
+def lines_of(block: Block, *, blank: bool, without: set[int]) -> Lines:
+    """The lines of a block: with or without blank ones, and without those of these numbers."""
+    data = np.frombuffer(block.data, np.uint8)
+    ends = np.flatnonzero(data == 0x0A).astype(np.int64) + 1
+    if not block.data.endswith(b"\n"):
+        ends = np.append(ends, np.int64(len(data)))
+    starts = np.concatenate([np.zeros(1, np.int64), ends[:-1]])
+    numbers = np.arange(block.line, block.end, dtype=np.int64)
+    good = np.ones(len(starts), np.bool_)
+    if not blank:
+        for index in np.flatnonzero(data[starts] <= 0x20):
+            good[index] = bool(block.data[starts[index] : ends[index]].strip())
+    if without:
+        good &= ~np.isin(numbers, np.fromiter(without, np.int64, len(without)))
+    return Lines(starts[good], ends[good], numbers[good])
+
+
+def pick(block: Block, lines: Lines, keep: npt.NDArray[np.bool_]) -> list[memoryview]:
+    """The bytes of the lines to keep; neighbours come in one piece."""
+    starts, ends = lines.starts[keep], lines.ends[keep]
+    if not len(starts):
+        return []
+    breaks = np.flatnonzero(starts[1:] != ends[:-1])
+    firsts = starts[np.concatenate([[0], breaks + 1])]
+    lasts = ends[np.concatenate([breaks, [len(ends) - 1]])]
+    view = memoryview(block.data)
+    return [view[first:last] for first, last in zip(firsts.tolist(), lasts.tolist(), strict=True)]

@@ -1,0 +1,200 @@
+"""Column types: which go together, and how values of one become values of another.
+
+Arrow promotes within numbers. JSONL needs more, since nothing stops a column from holding 7 in one row and
+"7" in the next. The rule there is one sentence: *a column of mixed types is text: strings as they are,
+everything else as its JSON text*. So integer and string ids together are string ids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lookalike.errors import InputError
+from lookalike.io.json_text import literals
+
+__all__ = [
+    "as_text",
+    "bytes_of",
+    "check_types",
+    "concat",
+    "conform",
+    "honest",
+    "is_text",
+    "merge",
+    "merge_json",
+    "plain",
+]
+
+
+def is_text(type: Any) -> bool:
+    """Whether a column of this type can be read as text: strings or bytes of any width, or all null."""
+    kinds = (
+        pa.types.is_string,
+        pa.types.is_large_string,
+        pa.types.is_binary,
+        pa.types.is_large_binary,
+        pa.types.is_string_view,
+        pa.types.is_binary_view,
+        pa.types.is_null,
+    )
+    return any(kind(type) for kind in kinds)
+
+
+def _is_list(type: Any) -> bool:
+    kinds = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
+    return any(kind(type) for kind in kinds)
+
+
+def _same_family(actual: Any, wanted: Any) -> bool:
+    if pa.types.is_dictionary(actual):
+        actual = actual.value_type
+    if pa.types.is_null(actual) or actual == wanted:
+        return True
+    for kind in (is_text, pa.types.is_integer, pa.types.is_floating):
+        if kind(wanted):
+            return bool(kind(actual))
+    if _is_list(wanted):
+        return _is_list(actual) and _same_family(actual.value_type, wanted.value_type)
+    return False
+
+
+def check_types(where: str, schema: pa.Schema, expect: Mapping[str, Any]) -> None:
+    """Raise `InputError` if a column is not of the kind that was expected, whatever its width."""
+    for name, wanted in expect.items():
+        index = schema.get_field_index(name)
+        if index >= 0 and not _same_family(schema.field(index).type, wanted):
+            word = "text" if is_text(wanted) else str(wanted)
+            raise InputError(f"{where}: column '{name}' is {schema.field(index).type}, not {word}")
+
+
+def merge_json(a: Any, b: Any) -> Any:
+    """The type that holds JSON values of both types. Total, commutative and associative up to field order."""
+    if a == b or pa.types.is_null(b):
+        return a
+    if pa.types.is_null(a):
+        return b
+    if {a, b} == {pa.int64(), pa.float64()}:
+        return pa.float64()
+    if pa.types.is_list(a) and pa.types.is_list(b):
+        return pa.list_(merge_json(a.value_type, b.value_type))
+    if pa.types.is_struct(a) and pa.types.is_struct(b):
+        fields = {field.name: field.type for field in a}
+        for field in b:
+            fields[field.name] = merge_json(fields.get(field.name, pa.null()), field.type)
+        return pa.struct(list(fields.items()))
+    return pa.string()
+
+
+def merge(a: Any, b: Any) -> Any | None:
+    """The type that holds values of both types without loss, or None: numbers widen, text covers text."""
+    if a == b:
+        return a
+    try:
+        both = pa.unify_schemas(
+            [pa.schema([("x", a)]), pa.schema([("x", b)])], promote_options="permissive"
+        )
+    except pa.ArrowException:
+        return None
+    return both.field(0).type
+
+
+def concat(chunks: Sequence[pa.Array]) -> pa.Array | pa.ChunkedArray:
+    """One column from the pieces of it that batches brought, which may differ in type (ids above all).
+
+    Integers and strings together become strings; the result does not depend on where batches were cut.
+
+    Raises:
+        InputError: if the types have nothing in common.
+    """
+    type: Any = pa.null()
+    for kind in dict.fromkeys(chunk.type for chunk in chunks):
+        merged = merge(type, kind)
+        if merged is None and {is_text(type), is_text(kind)} == {True, False}:
+            merged = pa.large_string()
+        if merged is None:
+            raise InputError(f"a column holds both {type} and {kind}")
+        type = merged
+    return pa.chunked_array([conform_array(chunk, type) for chunk in chunks], type=type)
+
+
+def plain(rows: pa.RecordBatch) -> pa.RecordBatch:
+    """The same rows without dictionary encoding and string views, which kernels do not read."""
+    if not any(_fancy(type) for type in rows.schema.types):
+        return rows
+    arrays = [
+        column.cast(_unfancy(column.type)) if _fancy(column.type) else column for column in rows.columns
+    ]
+    return pa.RecordBatch.from_arrays(arrays, names=rows.schema.names)
+
+
+def _fancy(type: Any) -> bool:
+    kinds = (pa.types.is_dictionary, pa.types.is_string_view, pa.types.is_binary_view)
+    return any(kind(type) for kind in kinds)
+
+
+def _unfancy(type: Any) -> Any:
+    if pa.types.is_dictionary(type):
+        return _unfancy(type.value_type)
+    if pa.types.is_string_view(type):
+        return pa.large_string()
+    return pa.large_binary() if pa.types.is_binary_view(type) else type
+
+
+def honest(array: pa.Array) -> pa.Array:
+    """A string array as it is if it is valid UTF-8, otherwise the same bytes as a binary array."""
+    if pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
+        try:
+            array.validate(full=True)
+        except pa.ArrowInvalid:
+            return array.view(pa.binary() if pa.types.is_string(array.type) else pa.large_binary())
+    return array
+
+
+def bytes_of(array: pa.Array) -> memoryview:
+    """The bytes of all values of a large_string or large_binary array without nulls, one after the other."""
+    _, offsets, data = array.buffers()
+    if data is None or not len(array):
+        return memoryview(b"")
+    ends = np.frombuffer(offsets, np.int64)[array.offset : array.offset + len(array) + 1]
+    return memoryview(data)[int(ends[0]) : int(ends[-1])]
+
+
+def as_text(array: pa.Array, type: Any) -> tuple[pa.Array, int]:
+    """Bytes as valid text of a string type, and how many values had invalid UTF-8 (replaced by U+FFFD)."""
+    try:
+        return array.cast(type), 0
+    except pa.ArrowInvalid:
+        texts = [None if value is None else value.decode("utf-8", "replace") for value in array.to_pylist()]
+    broken = pc.sum(pc.not_equal(pa.array(texts, pa.large_string()).cast(pa.large_binary()), array.cast(pa.large_binary())))
+    return pa.array(texts, type), int(broken.as_py() or 0)
+
+
+def conform_array(array: pa.Array, type: Any) -> pa.Array:
+    """An array as another type that `merge` found: a cast, or the JSON text of what has no cast to text."""
+    if array.type == type:
+        return array
+    if pa.types.is_string(type) or pa.types.is_large_string(type):
+        if is_text(array.type):
+            return as_text(array, type)[0]
+        valid = pc.if_else(array.is_valid(), literals(array), pa.scalar(None, pa.large_string()))
+        return valid.cast(type)
+    return array.cast(type)
+
+
+def conform(rows: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """Rows in the order and types of a schema; a column that is not there is null."""
+    if rows.schema.equals(schema):
+        return rows
+    arrays = []
+    for field in schema:
+        index = rows.schema.get_field_index(field.name)
+        if index < 0:
+            arrays.append(pa.nulls(rows.num_rows, field.type))
+        else:
+            arrays.append(conform_array(rows.column(index), field.type))
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)

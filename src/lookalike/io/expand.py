@@ -1,0 +1,175 @@
+"""From what people type (files, patterns, folders, addresses, "-") to the list of input files.
+
+Files come in the order given; the matches of a pattern and the files of a folder come sorted by name. A
+folder stands for all data files below it, or, if it has none, for all its text files. Hidden files and
+folders are left out.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import stat
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from lookalike.errors import InputError
+from lookalike.io.formats import DATA_ENDINGS, TEXT_ENDINGS, endings
+from lookalike.io.places import Place, compression_of, reading, spool, spool_stdin
+
+_HEAD = 8192
+
+__all__ = ["expand"]
+
+
+def expand(paths: Sequence[str], format: str | None) -> list[Place]:
+    """The input files, each with its format.
+
+    Args:
+        paths: files, patterns, folders, fsspec addresses, or "-".
+        format: the format of all files; by their endings if None.
+
+    Raises:
+        InputError: if something is not there, is given twice, or tables and texts are mixed.
+    """
+    if not paths:
+        raise InputError("no input: give a file, a pattern, a folder or '-'")
+    places: list[Place] = []
+    for path in paths:
+        if path == "-":
+            places.append(_stream(spool_stdin(), "-", format))
+        elif "://" in path:
+            places += _remote(path, format)
+        else:
+            places += _local(path, format)
+    _check_once(places)
+    _check_mix(places)
+    return places
+
+
+def _local(given: str, format: str | None) -> list[Place]:
+    path = os.path.expanduser(given)  # noqa: PTH111 (the name must stay as it was given)
+    with reading(given):
+        if os.path.isdir(path):  # noqa: PTH112
+            return _folder(path, format)
+        if os.path.exists(path):  # noqa: PTH110
+            if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116
+                with open(path, "rb") as stream:  # noqa: PTH123
+                    return [_stream(spool(stream, given), given, format)]
+            return [_file(path, format)]
+        if not glob.has_magic(path):
+            raise InputError(f"{given}: no such file or folder")
+        found = sorted(match for match in glob.glob(path, recursive=True) if os.path.isfile(match))  # noqa: PTH207, PTH113
+        if not found:
+            raise InputError(f"{given}: no file matches this pattern")
+        return [_file(match, format) for match in found]
+
+
+def _folder(folder: str, format: str | None) -> list[Place]:
+    names = []
+    for parent, folders, files in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        names += [os.path.join(parent, name) for name in files if not name.startswith(".")]  # noqa: PTH118
+    chosen = _choose(sorted(names), format)
+    if not chosen:
+        raise InputError(f"{folder}: no data or text files in this folder")
+    texts = format == "text" or all(endings(name)[0] not in DATA_ENDINGS for name in chosen)
+    places = [_place(name, format) for name in chosen]
+    if texts and format in (None, "text"):
+        return [replace(place, format="text") for place in places if _is_text(place)]
+    return places
+
+
+def _choose(names: list[str], format: str | None) -> list[str]:
+    """The files of a folder that are meant: those with a data ending (of this format), otherwise all."""
+    if format == "text":
+        return names
+    data = [
+        name for name in names if (of := DATA_ENDINGS.get(endings(name)[0])) and format in (None, of)
+    ]
+    return data or names
+
+
+def _file(path: str, format: str | None) -> Place:
+    place = _place(path, format)
+    if place.format == "text" and format is None and not _is_text(place):
+        raise InputError(
+            f"{path}: neither a text file nor one of {' '.join(DATA_ENDINGS)}; say what it is with --format"
+        )
+    return place
+
+
+def _place(name: str, format: str | None, path: str | None = None, system: Any = None) -> Place:
+    ending, compression = endings(name)
+    by_ending = "jsonl" if ending == ".json" else DATA_ENDINGS.get(ending, "text")
+    chosen = format or by_ending
+    if compression and chosen in ("parquet", "arrow"):
+        raise InputError(f"{name}: a {chosen} file inside {compression} can not be read; unpack it first")
+    return Place(name, path or name, chosen, compression, system)
+
+
+def _is_text(place: Place) -> bool:
+    """A known text ending, or no zero byte in the first 8 kB."""
+    return endings(place.name)[0] in TEXT_ENDINGS or b"\0" not in place.head(_HEAD)
+
+
+def _stream(path: str, name: str, format: str | None) -> Place:
+    """A spooled stream, whose format shows in its first bytes."""
+    with Path(path).open("rb") as file:
+        compression = compression_of(file.read(8))
+    place = Place(name, path, format or "lines", compression)
+    if format is not None:
+        return place
+    head = place.head(_HEAD).removeprefix(b"\xef\xbb\xbf").lstrip()
+    for magic, known in ((b"PAR1", "parquet"), (b"ARROW1", "arrow"), (b"{", "jsonl")):
+        if head.startswith(magic):
+            return replace(place, format=known)
+    return place
+
+
+def _remote(address: str, format: str | None) -> list[Place]:
+    with reading(address, remote=True):
+        from fsspec.core import url_to_fs  # 0.27 s of imports that local files do not need
+
+        system, path = url_to_fs(address)
+        if glob.has_magic(path):
+            found = sorted(name for name in system.glob(path) if system.isfile(name))
+            if not found:
+                raise InputError(f"{address}: no file matches this pattern")
+        elif system.isdir(path):
+            found = _choose(sorted(_visible(system.find(path), path)), format)
+            if all(endings(name)[0] not in DATA_ENDINGS for name in found) and format is None:
+                found = [name for name in found if endings(name)[0] in TEXT_ENDINGS]
+                format = "text"
+            if not found:
+                raise InputError(f"{address}: no data or text files in this folder")
+        elif system.exists(path):
+            return [_place(address, format, path, system)]
+        else:
+            raise InputError(f"{address}: no such file or folder")
+        return [_place(system.unstrip_protocol(name), format, name, system) for name in found]
+
+
+def _visible(names: Iterable[str], folder: str) -> list[str]:
+    below = len(folder.rstrip("/"))
+    return [name for name in names if "/." not in name[below:]]
+
+
+def _check_once(places: list[Place]) -> None:
+    seen: set[tuple[str, bool]] = set()
+    for place in places:
+        key = (place.path if place.remote else os.path.realpath(place.path), place.remote)
+        if key in seen:
+            raise InputError(f"{place.name}: given twice")
+        seen.add(key)
+
+
+def _check_mix(places: list[Place]) -> None:
+    texts = next((place for place in places if place.format == "text"), None)
+    table = next((place for place in places if place.format != "text"), None)
+    if texts is not None and table is not None:
+        raise InputError(
+            f"{texts.name} is a text file and {table.name} is {table.format}: read them apart, or say --format"
+        )

@@ -1,0 +1,269 @@
+"""Tables in files as one source of numbered rows."""
+
+from __future__ import annotations
+
+import contextlib
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from lookalike.errors import InputError, OptionError
+from lookalike.io import formats
+from lookalike.io.columns import check_types, merge, merge_json, plain
+from lookalike.io.expand import expand
+from lookalike.io.faults import FaultLog, Faults
+from lookalike.io.formats import Piece, Reading
+from lookalike.io.places import Place
+from lookalike.io.source import BATCH_BYTES, BATCH_ROWS, Batch, Flags, OnRead, Source, cut
+from lookalike.io.texts import TextSource
+
+__all__ = ["FileSource", "check_limits", "open_files"]
+
+
+def open_files(
+    paths: Sequence[str],
+    *,
+    format: str | None = None,
+    skip_bad: bool = False,
+    limit: int | None = None,
+    batch_rows: int = BATCH_ROWS,
+    batch_bytes: int = BATCH_BYTES,
+) -> Source:
+    """Open files, patterns, folders, fsspec addresses or "-" (standard input) as one source.
+
+    Args:
+        paths: in the order in which their rows are numbered.
+        format: one of `formats.FORMATS` for all files; by their endings if None.
+        skip_bad: count broken rows and go on, instead of an error.
+        limit: read only the first so many rows.
+        batch_rows, batch_bytes: how much a batch may hold.
+    """
+    formats.check_format(format)
+    check_limits(limit, batch_rows, batch_bytes)
+    places = expand(paths, format)
+    kind = TextSource if places[0].format == "text" else FileSource
+    return kind(places, FaultLog(skip_bad), limit, batch_rows, batch_bytes)
+
+
+def check_limits(limit: int | None, batch_rows: int, batch_bytes: int) -> None:
+    """Raise `OptionError` for a number that can not be."""
+    for name, value in (("limit", limit), ("batch_rows", batch_rows), ("batch_bytes", batch_bytes)):
+        if value is not None and value < 1:
+            raise OptionError(f"{name}: {value} is less than 1")
+
+
+class FileSource:
+    """The rows of one or more table files, numbered through."""
+
+    def __init__(
+        self, places: list[Place], log: FaultLog, limit: int | None, batch_rows: int, batch_bytes: int
+    ) -> None:
+        self.places = places
+        self.limit = limit
+        self._log = log
+        self._batch_rows = batch_rows
+        self._batch_bytes = batch_bytes
+        self._faults = [Faults(log) for _ in places]
+        self._starts: list[int] = []
+        self._end = 0
+        self._whole = False
+        self._checked: set[tuple[int, tuple[str, ...]]] = set()
+        self._full: pa.Schema | None = None
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The names of the files as they were given."""
+        return tuple(place.name for place in self.places)
+
+    @property
+    def skipped(self) -> int:
+        """How many bad rows (and unreadable Parquet or Arrow files) were left out."""
+        return self._log.skipped
+
+    @property
+    def bad(self) -> list[str]:
+        """The first few messages about them."""
+        return self._log.messages
+
+    def schema(self) -> pa.Schema:
+        """The columns of the first file that can be read and has any."""
+        found: pa.Schema | None = None
+        for index, place in enumerate(self.places):
+            try:
+                found = formats.reader(place.format).schema(place, self._log.skip)
+            except InputError:
+                if not self._log.skip or index == len(self.places) - 1:
+                    raise
+                continue
+            if found.names:
+                break
+        return found
+
+    def full_schema(self) -> pa.Schema:
+        """The columns of all files, of a type that holds their values; JSONL is read through for it."""
+        if self._full is None:
+            fields: dict[str, Any] = {}
+            metadata = None
+            for index, place in enumerate(self.places):
+                schema = self._schema_of(index)
+                metadata = metadata or schema.metadata
+                for field in schema:
+                    fields[field.name] = self._merged(place, fields.get(field.name), field)
+            self._full = pa.schema(list(fields.values()), metadata=metadata)
+        return self._full
+
+    def _schema_of(self, index: int) -> pa.Schema:
+        place = self.places[index]
+        if place.format == "jsonl":
+            from lookalike.io.formats import jsonl
+
+            return jsonl.scan(place, self._faults[index], self.limit)
+        try:
+            return formats.reader(place.format).schema(place)
+        except InputError:
+            if self._log.skip:
+                return pa.schema([])
+            raise
+
+    def _merged(self, place: Place, known: Any, field: Any) -> Any:
+        if known is None or known.equals(field):
+            return field
+        if all(place.format == "jsonl" for place in self.places):
+            return pa.field(field.name, merge_json(known.type, field.type))
+        type = merge(known.type, field.type)
+        if type is None:
+            raise InputError(
+                f"{place.name}: column '{field.name}' is {field.type}, but {known.type} in the files before"
+            )
+        return pa.field(field.name, type, known.nullable or field.nullable, known.metadata)
+
+    def count(self) -> int | None:
+        """The number of rows, if all files tell it."""
+        if self._whole:
+            return self._end
+        total = 0
+        for place in self.places:
+            try:
+                rows = formats.reader(place.format).count(place)
+            except InputError:
+                if self._log.skip:
+                    return None
+                raise
+            if rows is None:
+                return None
+            total += rows
+        return total if self.limit is None else min(total, self.limit)
+
+    def size(self) -> int | None:
+        """Bytes of all files as they are stored."""
+        sizes = [place.size() for place in self.places]
+        return None if None in sizes else sum(size for size in sizes if size is not None)
+
+    def settle(self) -> None:
+        """Make sure that every row has been looked at once, so that bad ones are known."""
+        if not self._whole:
+            for _ in self.batches(self.schema().names[:1]):
+                pass
+
+    def batches(
+        self,
+        columns: Sequence[str] | None = None,
+        on_read: OnRead | None = None,
+        *,
+        expect: Mapping[str, Any] | None = None,
+        only: Flags | None = None,
+    ) -> Iterator[Batch]:
+        """Read the rows; see `Source.batches`."""
+        number = 0
+        guess: dict[str, Any] = {}
+        for index, place in enumerate(self.places):
+            if self.limit is not None and number >= self.limit:
+                break
+            start = self._mark(index, number)
+            reading = self.reading(index, columns, on_read, expect, only, start, guess)
+            with contextlib.closing(self._pieces(place, reading)) as pieces:
+                for piece in pieces:
+                    yield from self._batches_of(piece, index, start, place, columns, expect)
+                    number = start + piece.row + piece.count
+                    self._end = max(self._end, min(number, self.limit or number))
+                    if self.limit is not None and number >= self.limit:
+                        break
+            if columns is not None:
+                self._checked.add((index, tuple(columns)))
+        self._whole = True
+
+    def reading(
+        self,
+        index: int,
+        columns: Sequence[str] | None = None,
+        on_read: OnRead | None = None,
+        expect: Mapping[str, Any] | None = None,
+        only: Flags | None = None,
+        start: int = 0,
+        guess: dict[str, Any] | None = None,
+    ) -> Reading:
+        """How a pass reads one file."""
+        names = None if columns is None else tuple(columns)
+        fixed: dict[str, Any] = dict(expect or {})
+        if names is None and self.places[index].format == "jsonl":
+            full = self.full_schema()
+            fixed = {field.name: field.type for field in full} | fixed
+
+        def wanted(row: int, count: int) -> bool:
+            return only is None or bool(only[start + row : start + row + count].any())
+
+        return Reading(
+            columns=names,
+            fixed=fixed,
+            strict=frozenset(expect or ()),
+            batch_rows=self._batch_rows,
+            batch_bytes=self._batch_bytes,
+            wanted=wanted,
+            on_read=on_read or (lambda _: None),
+            faults=self._faults[index],
+            checked=names is not None and (index, names) in self._checked,
+            guess={} if guess is None else guess,
+        )
+
+    def _pieces(self, place: Place, reading: Reading) -> Any:
+        return formats.reader(place.format).pieces(place, reading)
+
+    def _batches_of(
+        self,
+        piece: Piece,
+        index: int,
+        start: int,
+        place: Place,
+        columns: Sequence[str] | None,
+        expect: Mapping[str, Any] | None,
+    ) -> Iterator[Batch]:
+        rows = piece.rows
+        if rows is None:
+            return
+        first = start + piece.row
+        if self.limit is not None:
+            rows = rows.slice(0, self.limit - first)
+        if expect and place.format != "jsonl":
+            check_types(place.name, rows.schema, expect)
+        if columns is not None:
+            rows = plain(rows)
+        row = piece.row
+        for part in cut(rows, self._batch_rows, self._batch_bytes):
+            yield Batch(start + row, index, row, part)
+            row += part.num_rows
+
+    def _mark(self, index: int, number: int) -> int:
+        if index == len(self._starts):
+            self._starts.append(number)
+        return self._starts[index]
+
+    def locate(self, number: int) -> tuple[int, int]:
+        """The file (index) and the row in it of a running number."""
+        if number >= self._end:
+            self.settle()
+        if not 0 <= number < self._end:
+            raise IndexError(f"row {number} of {self._end}")
+        file = bisect_right(self._starts, number) - 1
+        return file, number - self._starts[file]

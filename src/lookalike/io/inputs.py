@@ -1,0 +1,63 @@
+"""What people pass as items: places to read from, or the items themselves.
+
+A `str` is always a place (path, pattern, folder, "-" or fsspec address), and so is a `Path` or a list of
+them. A list of `str` is always a list of texts. Everything else is in memory.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from lookalike.errors import InputError
+from lookalike.io.files import check_limits, open_files
+from lookalike.io.formats import check_format
+from lookalike.io.memory import MemorySource, to_table
+from lookalike.io.source import BATCH_BYTES, BATCH_ROWS, Source
+
+__all__ = ["open_source"]
+
+
+def open_source(
+    items: Any,
+    *,
+    format: str | None = None,
+    skip_bad: bool = False,
+    limit: int | None = None,
+    batch_rows: int = BATCH_ROWS,
+    batch_bytes: int = BATCH_BYTES,
+) -> Source:
+    """Open anything that holds items: see this module and `lookalike.io.memory` for what may be given.
+
+    Args:
+        items: a path, pattern, folder, address, "-", a list of `Path`; or items in memory.
+        format: for files, one of `formats.FORMATS`; by their endings if None.
+        skip_bad: for files, count broken rows and go on, instead of an error.
+        limit: only the first so many rows.
+        batch_rows, batch_bytes: how much a batch may hold.
+    """
+    paths = _paths(items)
+    if paths is None:
+        check_format(format)
+        check_limits(limit, batch_rows, batch_bytes)
+        return MemorySource(to_table(items), limit, batch_rows, batch_bytes)
+    return open_files(
+        paths,
+        format=format,
+        skip_bad=skip_bad,
+        limit=limit,
+        batch_rows=batch_rows,
+        batch_bytes=batch_bytes,
+    )
+
+
+def _paths(items: Any) -> list[str] | None:
+    if isinstance(items, str | Path):
+        return [os.fspath(items)]
+    if isinstance(items, list | tuple) and any(isinstance(item, Path) for item in items):
+        odd = next((item for item in items if not isinstance(item, Path)), None)
+        if odd is not None:
+            raise InputError(f"items: a list of paths must hold nothing else; not {odd!r}")
+        return [os.fspath(item) for item in items]
+    return None

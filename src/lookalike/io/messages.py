@@ -1,0 +1,42 @@
+"""The words of io errors: one line each, with the file, the place in it and what to do."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Sequence
+
+_LONGEST_REASON = 200
+_MOST_NAMES = 20
+
+__all__ = ["missing_column", "reason", "shown"]
+
+
+def reason(error: BaseException) -> str:
+    """Why an error happened, in one line without the library's own details.
+
+    The system's own word is used where there is one: Arrow wraps it in several sentences.
+    """
+    if isinstance(error, OSError) and error.errno:
+        text = os.strerror(error.errno)
+    else:
+        text = " ".join(str(error).split()) or type(error).__name__
+    if len(text) > _LONGEST_REASON:
+        text = text[: _LONGEST_REASON - 1] + "…"
+    return text[:1].lower() + text[1:] if text[1:2].islower() else text
+
+
+def shown(names: Sequence[str]) -> str:
+    """Column names for a message, cut after the first twenty."""
+    if not names:
+        return "none"
+    listed = ", ".join(str(name) for name in names[:_MOST_NAMES])
+    more = len(names) - _MOST_NAMES
+    return f"{listed} and {more} more" if more > 0 else listed
+
+
+def missing_column(where: str, column: str, names: Sequence[str]) -> str:
+    """The message for a column that is not there."""
+    close = difflib.get_close_matches(column, [str(name) for name in names], n=1)
+    hint = f" (did you mean '{close[0]}'?)" if close else ""
+    return f"{where}: no column '{column}'; its columns are: {shown(names)}{hint}"

@@ -1,0 +1,187 @@
+"""From rows to items: which columns make an item, what its id is, and how a document falls into smaller units."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lookalike.config import Config
+from lookalike.errors import InputError, OptionError
+from lookalike.io.source import Batch, Source
+from lookalike.measures import is_list
+from lookalike.types import BoolArray, I64Array
+
+__all__ = ["ItemBatch", "Items", "open_items", "split_units"]
+
+_USUAL_TEXT = ("text", "content", "items", "body", "document")
+_PARAGRAPH = re.compile(r"\n[ \t\r\f\v]*\n\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class ItemBatch:
+    """The items of one batch of rows; item i of the batch has the running number first + i and is from row rows[i]."""
+
+    first: int
+    values: pa.Array
+    rows: I64Array
+    batch: Batch
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """The items of a source, read as often as a pass needs them, always the same and in the same order."""
+
+    source: Source
+    columns: tuple[str, ...]
+    id: str | None
+    unit: str
+
+    def batches(self, *more: str, on_read: Any = None) -> Iterator[ItemBatch]:
+        """Every item; `more` names further columns that the pass reads along."""
+        wanted = list(dict.fromkeys([*self.columns, *([self.id] if self.id else []), *more]))
+        number = 0
+        for batch in self.source.batches(wanted, on_read=on_read):
+            values, rows = self._values(batch)
+            yield ItemBatch(number, values, rows, batch)
+            number += len(values)
+
+    def _values(self, batch: Batch) -> tuple[pa.Array, I64Array]:
+        arrays = [batch.rows.column(batch.rows.schema.get_field_index(name)) for name in self.columns]
+        values = arrays[0] if len(arrays) == 1 else _join(arrays, self.columns)
+        rows = np.arange(batch.first, batch.first + len(values), dtype=np.int64)
+        if self.unit == "document":
+            return values, rows
+        units: list[str] = []
+        owners: list[int] = []
+        for row, text in zip(rows, values.to_pylist(), strict=True):
+            pieces = [piece for piece, is_item in split_units(as_text(text), self.unit) if is_item]
+            units.extend(pieces)
+            owners.extend([int(row)] * len(pieces))
+        return pa.array(units, pa.large_string()), np.array(owners, np.int64)
+
+    def rewrite(self, batch: Batch, kept: BoolArray, number: int) -> tuple[pa.RecordBatch, int, BoolArray]:
+        """The rows of a batch without the units that are not kept: (rows, next unit number, rows with text left)."""
+        place = batch.rows.schema.get_field_index(self.columns[0])
+        texts: list[str | None] = []
+        alive = np.ones(batch.rows.num_rows, np.bool_)
+        for i, text in enumerate(batch.rows.column(place).to_pylist()):
+            if text is None:
+                texts.append(None)
+                continue
+            left: list[str] = []
+            removed = False
+            for piece, is_item in split_units(as_text(text), self.unit):
+                if is_item:
+                    removed = not bool(kept[number])
+                    number += 1
+                # What follows a removed unit up to the next one (its line end, the blank lines) goes with it.
+                if not removed:
+                    left.append(piece)
+            joined = "".join(left)
+            alive[i] = bool(joined.strip()) or not as_text(text).strip()
+            texts.append(joined)
+        field = batch.rows.schema.field(place)
+        column = pa.array(texts, pa.large_string()).cast(field.type)
+        return batch.rows.set_column(place, field, column), number, alive
+
+
+def as_text(value: str | bytes | None) -> str:
+    """A text cell as a string; invalid UTF-8 becomes U+FFFD."""
+    if value is None:
+        return ""
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+
+
+def split_units(text: str, unit: str) -> Iterator[tuple[str, bool]]:
+    """Cut a text into pieces that add up to it; True marks the paragraphs or lines, False what stands between them."""
+    if unit == "line":
+        for line in text.splitlines(keepends=True):
+            body = line.rstrip("\r\n")
+            if body.strip():
+                yield body, True
+                if len(body) < len(line):
+                    yield line[len(body) :], False
+            else:
+                yield line, False
+        return
+    at = 0
+    for gap in _PARAGRAPH.finditer(text):
+        if text[at : gap.start()].strip():
+            yield text[at : gap.start()], True
+        elif gap.start() > at:
+            yield text[at : gap.start()], False
+        yield gap.group(), False
+        at = gap.end()
+    if text[at:].strip():
+        yield text[at:], True
+    elif at < len(text):
+        yield text[at:], False
+
+
+def open_items(source: Source, config: Config) -> Items:
+    """The items that the options ask for; a missing or unsuitable column is an error that says what there is."""
+    schema = source.schema()
+    columns = config.columns or (_guess_column(schema),)
+    for name in [*columns, *([config.id] if config.id else [])]:
+        if schema.get_field_index(name) < 0:
+            raise InputError(f"there is no column {name!r}{_where(source)}; the columns are {', '.join(schema.names)}")
+    for name in columns:
+        kind = schema.field(name).type
+        if not (is_text(kind) or is_list(kind) or pa.types.is_null(kind)):
+            raise InputError(f"column {name!r}{_where(source)} holds {kind}: an item must be text or a list of elements")
+        if is_list(kind) and len(columns) > 1:
+            raise OptionError(f"column {name!r} holds sets: sets are not joined with other columns")
+        if is_list(kind) and config.unit != "document":
+            raise OptionError(f"unit is {config.unit!r}: it is for text, and column {name!r} holds sets")
+    identifier = config.id
+    if identifier is None and len(source.files) == 0 and "id" in schema.names and "id" not in columns:
+        # The ids of a dict or of a named index came along with the items.
+        identifier = "id" if getattr(source, "names_ids", False) else None
+    return Items(source, tuple(columns), identifier, config.unit)
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Whether a column of this type holds text."""
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    tests = (
+        pa.types.is_string,
+        pa.types.is_large_string,
+        pa.types.is_string_view,
+        pa.types.is_binary,
+        pa.types.is_large_binary,
+        pa.types.is_binary_view,
+    )
+    return any(test(kind) for test in tests)
+
+
+def _guess_column(schema: pa.Schema) -> str:
+    """The usual name, or the only column that can be an item."""
+    suitable = [field.name for field in schema if is_text(field.type) or is_list(field.type)]
+    for name in _USUAL_TEXT:
+        if name in suitable:
+            return name
+    if len(suitable) == 1:
+        return str(suitable[0])
+    listed = ", ".join(schema.names) or "none"
+    raise OptionError(f"which column holds the items? Say column; the columns are {listed}")
+
+
+def _where(source: Source) -> str:
+    return f" in {source.files[0]}" if source.files else ""
+
+
+def _join(arrays: Sequence[pa.Array], names: Sequence[str]) -> pa.Array:
+    """Several columns as one text, a line each; null is empty."""
+    texts = []
+    for array, name in zip(arrays, names, strict=True):
+        if not is_text(array.type) and not pa.types.is_null(array.type):
+            raise InputError(f"column {name!r} holds {array.type}: only text columns can be joined")
+        texts.append(array.cast(pa.large_string()))
+    return pc.binary_join_element_wise(*texts, pa.scalar("\n", pa.large_string()), null_handling="replace")

@@ -1,0 +1,213 @@
+"""What the library gives back: an Arrow table with a short face."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.io.source import Batch
+from lookalike.io.write import save_table
+from lookalike.outcome import Clustering, cluster, clusters_table, pairs_table, removed_table, report
+from lookalike.pipeline import Found
+from lookalike.theory import Plan
+from lookalike.types import BoolArray
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+
+__all__ = ["Clusters", "Dedup", "Pairs"]
+
+
+class _Result:
+    """A table that converts, saves and introduces itself."""
+
+    def __init__(self, found: Found) -> None:
+        self._found = found
+
+    @property
+    def table(self) -> pa.Table:
+        """The result as an Arrow table."""
+        raise AssertionError("each result has its own table")
+
+    @property
+    def plan(self) -> Plan | None:
+        """The plan that ran; None for identical items, which need none."""
+        return self._found.plan
+
+    @cached_property
+    def report(self) -> dict[str, Any]:
+        """What went in, what was found and how: every count, cap, skip and replacement."""
+        return report(self._found)
+
+    def __len__(self) -> int:
+        return int(self.table.num_rows)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The table as a pandas DataFrame."""
+        return self.table.to_pandas()
+
+    def to_polars(self) -> pl.DataFrame:
+        """The table as a polars DataFrame."""
+        try:
+            import polars
+        except ImportError:
+            raise ImportError("to_polars needs polars: pip install 'lookalike[polars]'") from None
+        frame = polars.from_arrow(self.table)
+        assert isinstance(frame, polars.DataFrame)
+        return frame
+
+    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
+        """Write the table; the ending chooses the format: .parquet, .jsonl, .csv, .tsv or .arrow."""
+        save_table(self.table, path, overwrite=overwrite)
+
+
+class Pairs(_Result):
+    """Similar pairs: the columns `a`, `b` and `similarity`, each pair once, sorted."""
+
+    @cached_property
+    def table(self) -> pa.Table:
+        return pairs_table(self._found)
+
+    def __iter__(self) -> Iterator[tuple[Any, Any, float]]:
+        """The pairs as tuples (a, b, similarity)."""
+        columns = (self.table.column(name).to_pylist() for name in ("a", "b", "similarity"))
+        return zip(*columns, strict=True)
+
+    def __repr__(self) -> str:
+        return _face(f"{len(self):,} pairs", self._found, self.table)
+
+
+class Clusters(_Result):
+    """Clusters of two or more items: `cluster`, `size`, `id`, `kept` (the id that stands for it), `similarity`."""
+
+    @cached_property
+    def _clustering(self) -> Clustering:
+        return cluster(self._found)
+
+    @cached_property
+    def table(self) -> pa.Table:
+        return clusters_table(self._found, self._clustering)
+
+    def __iter__(self) -> Iterator[list[Any]]:
+        """The clusters as lists of ids."""
+        ids = self.table.column("id").to_pylist()
+        numbers = self.table.column("cluster").to_numpy()
+        borders = np.flatnonzero(np.diff(numbers)) + 1
+        for start, end in zip([0, *borders], [*borders, len(ids)], strict=True):
+            if end > start:
+                yield ids[start:end]
+
+    def __len__(self) -> int:
+        """The number of clusters."""
+        return len(np.unique(self.table.column("cluster").to_numpy()))
+
+    def __repr__(self) -> str:
+        return _face(f"{len(self):,} clusters of {self.table.num_rows:,} items", self._found, self.table)
+
+
+class Dedup(_Result):
+    """What stays and what goes.
+
+    `table` has the kept rows with all their columns; `removed` the columns `id`, `kept`, `similarity`; `pairs` and
+    `clusters` are what they were decided from.
+    """
+
+    @cached_property
+    def _clustering(self) -> Clustering:
+        return cluster(self._found)
+
+    @cached_property
+    def kept(self) -> BoolArray:
+        """For each row of the input whether it stays. With a smaller unit: whether any text is left of it."""
+        if self._found.config.unit == "document":
+            return self._clustering.kept
+        alive = [flags for _, flags in self._edited()]
+        return np.concatenate(alive) if alive else np.empty(0, np.bool_)
+
+    @cached_property
+    def table(self) -> pa.Table:
+        parts = []
+        for batch in self.rows():
+            kept = self.kept[batch.first : batch.first + batch.rows.num_rows]
+            parts.append(pa.Table.from_batches([batch.rows.filter(pa.array(kept))]))
+        return pa.concat_tables(parts, promote_options="permissive")
+
+    def rows(self) -> Iterator[Batch]:
+        """All rows of the input, with the text that is left where units smaller than documents were removed."""
+        if self._found.config.unit == "document":
+            yield from self._found.items.source.batches()
+        else:
+            yield from (batch for batch, _ in self._edited())
+
+    def _edited(self) -> Iterator[tuple[Batch, BoolArray]]:
+        number = 0
+        kept = self._clustering.kept
+        for batch in self._found.items.source.batches():
+            rows, number, alive = self._found.items.rewrite(batch, kept, number)
+            yield Batch(batch.first, batch.file, batch.row, rows), alive
+
+    @cached_property
+    def removed(self) -> pa.Table:
+        return removed_table(self._found, self._clustering)
+
+    @cached_property
+    def pairs(self) -> pa.Table:
+        return pairs_table(self._found)
+
+    @cached_property
+    def clusters(self) -> pa.Table:
+        return clusters_table(self._found, self._clustering)
+
+    @cached_property
+    def report(self) -> dict[str, Any]:
+        kept = int(self._clustering.kept.sum())
+        items = self._found.counts.items
+        sizes = self._clustering.sizes
+        out = report(self._found) | {
+            "unit": self._found.config.unit,
+            "kept": kept,
+            "removed": items - kept,
+            "clusters": int((sizes > 1).sum()),
+            "largest_cluster": int(sizes.max(initial=0)),
+        }
+        if self._found.config.unit != "document":
+            out["documents_emptied"] = int(self._found.counts.rows - self.kept.sum())
+        return out
+
+    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
+        """Write the kept rows: to a file, or, without a file ending, as a run folder with all that was decided."""
+        from lookalike.run_folder import write_run
+
+        write_run(self, path, overwrite=overwrite)
+
+    def __repr__(self) -> str:
+        kept, items = int(self._clustering.kept.sum()), self._found.counts.items
+        noun = "items" if self._found.config.unit == "document" else f"{self._found.config.unit}s"
+        return _face(f"{kept:,} of {items:,} {noun} kept, {items - kept:,} removed", self._found, self.removed)
+
+
+def _face(headline: str, found: Found, table: pa.Table, rows: int = 5) -> str:
+    """A few lines that say what this is, how it was found, and how it begins."""
+    config, planned = found.config, found.plan
+    how = "identical"
+    if planned is not None:
+        how = f"Jaccard >= {config.threshold:g} on {config.shingle}, b = {planned.bands}, r = {planned.rows}"
+    lines = [f"{headline} ({how})"]
+    for row in table.slice(0, rows).to_pylist():
+        lines.append("  " + "  ".join(f"{name}={_cell(value)}" for name, value in row.items()))
+    if table.num_rows > rows:
+        lines.append(f"  … {table.num_rows - rows:,} more")
+    return "\n".join(lines)
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.4f}"
+    text = repr(value)
+    return text if len(text) <= 40 else text[:39] + "…"

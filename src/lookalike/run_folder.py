@@ -1,0 +1,40 @@
+"""Writing what `dedup` decided: the kept rows alone, or a run folder.
+
+    RUN/kept/…            the kept rows, one file for each input file, in its format and with all its columns
+    RUN/removed.parquet   id, kept (the id that stays in its place), similarity
+    RUN/pairs.parquet     a, b, similarity
+    RUN/clusters.parquet  cluster, size, id, kept, similarity
+    RUN/report.json       what went in, what was found and how
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lookalike.errors import OptionError
+from lookalike.io.atomic import atomic_folder
+from lookalike.io.write import is_file, save_table
+
+if TYPE_CHECKING:
+    from lookalike.results import Dedup
+
+__all__ = ["write_run"]
+
+
+def write_run(result: Dedup, path: str | Path, *, overwrite: bool = False) -> None:
+    """The kept rows to a file (by its ending, or "-"), or everything to a run folder."""
+    if is_file(path):
+        result.write_kept(path, overwrite=overwrite)
+        return
+    if Path(path).suffix and not Path(path).is_dir():
+        raise OptionError(f"{path}: the ending is not one that can be written")
+    with atomic_folder(path, overwrite=overwrite) as folder:
+        result.write_kept(folder / "kept", overwrite=False)
+        save_table(result.removed, folder / "removed.parquet")
+        if result.pairs is not None:
+            save_table(result.pairs, folder / "pairs.parquet")
+        save_table(result.clusters, folder / "clusters.parquet")
+        text = json.dumps(result.report, indent=2, ensure_ascii=False)
+        (folder / "report.json").write_text(text + "\n", encoding="utf-8")

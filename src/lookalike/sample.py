@@ -1,0 +1,58 @@
+"""How similar unrelated items are: measured on a sample of the data, for the planner.
+
+The cost of a plan is what it lets through below the threshold, and that depends on the data: two news stories share
+almost no five-word shingle, two product titles share half of their characters. A sample of n items has n(n-1)/2 pairs;
+their exact similarities stand for those of all pairs. The items are chosen by fingerprint, so the order of the input
+does not matter.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lookalike.config import Config
+from lookalike.io.source import Source
+from lookalike.items import open_items
+from lookalike.measures import Measure
+from lookalike.types import F64Array, U64Array
+
+__all__ = ["SAMPLE_ITEMS", "background"]
+
+# 2,000 items have 2 million pairs: a similarity that one pair in a million has is seen twice, in about a second.
+SAMPLE_ITEMS = 2000
+
+_BINS = 200
+
+
+def background(source: Source, config: Config, measure: Measure) -> tuple[tuple[F64Array, F64Array], int]:
+    """((similarities, share of pairs at each), mean size of a set) of a sample of the items."""
+    fingerprints, values, sizes = [], [], []
+    for batch in open_items(source, config).batches():
+        sets = measure.represent(batch.values)
+        fingerprints.append(sets.fingerprints[:, 0])
+        values.extend(np.split(sets.values, sets.offsets[1:-1]))
+        sizes.append(sets.sizes)
+    size = np.concatenate(sizes)
+    # Identical items are folded before anything is compared; the sample must not hold them twice either.
+    distinct, first = np.unique(np.concatenate(fingerprints), return_index=True)
+    chosen = [i for i in first[: len(distinct)] if size[i] > 0][:SAMPLE_ITEMS]
+    shares = np.zeros(_BINS + 1)
+    n = len(chosen)
+    if n > 1:
+        similarities = _all_pairs([values[i] for i in chosen])
+        counted = np.bincount(np.ceil(similarities * _BINS).astype(np.int64), minlength=_BINS + 1)
+        shares[1:] = counted[1:] / (n * (n - 1) / 2)
+    at = np.arange(_BINS + 1) / _BINS
+    return (at[1:], shares[1:]), max(1, round(float(size[chosen].mean()))) if chosen else 1
+
+
+def _all_pairs(sets: list[U64Array]) -> F64Array:
+    """The similarities above 0 of all pairs: the overlaps are the product of the incidence matrix with itself."""
+    from scipy import sparse
+
+    sizes = np.array([len(s) for s in sets], np.int64)
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    _, element = np.unique(np.concatenate(sets), return_inverse=True)
+    incidence = sparse.csr_matrix((np.ones(len(element), np.int32), element, offsets))
+    overlap = sparse.triu(incidence @ incidence.T, k=1).tocoo()
+    return np.asarray(overlap.data / (sizes[overlap.row] + sizes[overlap.col] - overlap.data), np.float64)
