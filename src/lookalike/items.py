@@ -65,15 +65,11 @@ class Items:
             owners.extend([int(row)] * len(pieces))
         return pa.array(units, pa.large_string()), np.array(owners, np.int64)
 
-    def rewrite(self, batch: Batch, kept: BoolArray, number: int) -> tuple[pa.RecordBatch, int, BoolArray]:
-        """The rows of a batch without the units that are not kept: (rows, next unit number, rows with text left)."""
-        place = batch.rows.schema.get_field_index(self.columns[0])
-        texts: list[str | None] = []
-        alive = np.ones(batch.rows.num_rows, np.bool_)
-        for i, text in enumerate(batch.rows.column(place).to_pylist()):
-            if text is None:
-                texts.append(None)
-                continue
+    def rewrite(self, texts: pa.Array, kept: BoolArray) -> pa.Array:
+        """The texts without the units that are not kept; `kept` has a flag for each unit of these texts, in order."""
+        out: list[str | None] = []
+        number = 0
+        for text in texts.to_pylist():
             left: list[str] = []
             removed = False
             for piece, is_item in split_units(as_text(text), self.unit):
@@ -83,12 +79,8 @@ class Items:
                 # What follows a removed unit up to the next one (its line end, the blank lines) goes with it.
                 if not removed:
                     left.append(piece)
-            joined = "".join(left)
-            alive[i] = bool(joined.strip()) or not as_text(text).strip()
-            texts.append(joined)
-        field = batch.rows.schema.field(place)
-        column = pa.array(texts, pa.large_string()).cast(field.type)
-        return batch.rows.set_column(place, field, column), number, alive
+            out.append(None if text is None else "".join(left))
+        return pa.array(out, pa.large_string())
 
 
 def as_text(value: str | bytes | None) -> str:
@@ -139,11 +131,7 @@ def open_items(source: Source, config: Config) -> Items:
             raise OptionError(f"column {name!r} holds sets: sets are not joined with other columns")
         if is_list(kind) and config.unit != "document":
             raise OptionError(f"unit is {config.unit!r}: it is for text, and column {name!r} holds sets")
-    identifier = config.id
-    if identifier is None and len(source.files) == 0 and "id" in schema.names and "id" not in columns:
-        # The ids of a dict or of a named index came along with the items.
-        identifier = "id" if getattr(source, "names_ids", False) else None
-    return Items(source, tuple(columns), identifier, config.unit)
+    return Items(source, tuple(columns), config.id or source.natural_id, config.unit)
 
 
 def is_text(kind: pa.DataType) -> bool:

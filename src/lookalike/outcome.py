@@ -198,7 +198,7 @@ def _places(found: Found, prefix: str, items: I64Array) -> dict[str, pa.Array]:
     if found.items.id is not None or len(source.files) < 2:
         return {}
     rows = found.sketches.rows[items]
-    starts = np.array(source.starts(), np.int64)
+    starts = np.array(source.first_rows(), np.int64)
     file = np.searchsorted(starts, rows, side="right") - 1
     lead = f"{prefix}_" if prefix else ""
     names = pa.array(source.files).take(pa.array(file))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from lookalike.io.copy import Copied, copy_rows
 from lookalike.io.source import Batch
 from lookalike.io.write import save_table
 from lookalike.outcome import Clustering, cluster, clusters_table, pairs_table, removed_table, report
@@ -124,33 +126,49 @@ class Dedup(_Result):
 
     @cached_property
     def kept(self) -> BoolArray:
-        """For each row of the input whether it stays. With a smaller unit: whether any text is left of it."""
-        if self._found.config.unit == "document":
-            return self._clustering.kept
-        alive = [flags for _, flags in self._edited()]
-        return np.concatenate(alive) if alive else np.empty(0, np.bool_)
+        """For each row of the input whether it stays. With a smaller unit: whether anything is left of it."""
+        found = self._found
+        kept = self._clustering.kept
+        if found.config.unit == "document":
+            return kept
+        # A row goes when it had units and none of them stays; a row that was blank from the start is left alone.
+        rows = found.sketches.rows
+        had, has = np.zeros(found.counts.rows, np.bool_), np.zeros(found.counts.rows, np.bool_)
+        had[rows] = True
+        has[rows[kept]] = True
+        return has | ~had
 
     @cached_property
     def table(self) -> pa.Table:
-        parts = []
-        for batch in self.rows():
-            kept = self.kept[batch.first : batch.first + batch.rows.num_rows]
-            parts.append(pa.Table.from_batches([batch.rows.filter(pa.array(kept))]))
-        return pa.concat_tables(parts, promote_options="permissive")
+        batches = (self._edit(batch) for batch in self._found.items.source.batches())
+        parts = [
+            batch.rows.filter(pa.array(self.kept[batch.first : batch.first + batch.rows.num_rows])) for batch in batches
+        ]
+        return pa.concat_tables([pa.Table.from_batches([part]) for part in parts], promote_options="permissive")
 
-    def rows(self) -> Iterator[Batch]:
-        """All rows of the input, with the text that is left where units smaller than documents were removed."""
-        if self._found.config.unit == "document":
-            yield from self._found.items.source.batches()
-        else:
-            yield from (batch for batch, _ in self._edited())
+    def _edit(self, batch: Batch) -> Batch:
+        """The rows of a batch with the text that is left, where units smaller than documents were removed."""
+        found = self._found
+        if found.config.unit == "document":
+            return batch
+        name = found.items.columns[0]
+        place = batch.rows.schema.get_field_index(name)
+        first, end = np.searchsorted(found.sketches.rows, [batch.first, batch.first + batch.rows.num_rows])
+        texts = found.items.rewrite(batch.rows.column(place), self._clustering.kept[first:end])
+        texts = texts.cast(batch.rows.schema.field(place).type)
+        return replace(batch, rows=batch.rows.set_column(place, batch.rows.schema.field(place), texts))
 
-    def _edited(self) -> Iterator[tuple[Batch, BoolArray]]:
-        number = 0
-        kept = self._clustering.kept
-        for batch in self._found.items.source.batches():
-            rows, number, alive = self._found.items.rewrite(batch, kept, number)
-            yield Batch(batch.first, batch.file, batch.row, rows), alive
+    def write_kept(self, path: str | Path, *, overwrite: bool = False) -> Copied:
+        """The kept rows with all their columns: to one file, or to a folder that mirrors the input files."""
+        smaller = self._found.config.unit != "document"
+        return copy_rows(
+            self._found.items.source,
+            self.kept,
+            path,
+            overwrite=overwrite,
+            edit=self._edit if smaller else None,
+            edit_columns=self._found.items.columns if smaller else (),
+        )
 
     @cached_property
     def removed(self) -> pa.Table:

@@ -27,12 +27,11 @@ def compare(
     from lookalike.cli.side_by_side import print_side_by_side
     from lookalike.cli.terminal import announce_compiling, out, print_json
     from lookalike.explain import compare_texts
-    from lookalike.io import read_file
     from lookalike.shingle import parse_shingle
 
     announce_compiling(quiet)
     parsed = parse_shingle(shingle, normalize=normalize)
-    texts = (read_file(a), read_file(b))
+    texts = (_read(a), _read(b))
     found = compare_texts(*texts, parsed)
     if json:
         print_json(
@@ -59,3 +58,18 @@ def compare(
     )
     if lines and not quiet:
         print_side_by_side(console, (a, b), texts, (found.shared_a, found.shared_b), rows=lines)
+
+
+def _read(name: str) -> bytes:
+    """The bytes of one text file, decompressed."""
+    import pyarrow as pa
+
+    from lookalike.errors import InputError
+    from lookalike.io import open_files
+
+    source = open_files([name], format="text")
+    if len(source.files) != 1:
+        raise InputError(f"{name} is {len(source.files)} files: compare takes two files")
+    batch = next(iter(source.batches(["text"])))
+    text: bytes = batch.rows.column(0).cast(pa.large_binary())[0].as_py()
+    return text

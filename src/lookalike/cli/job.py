@@ -37,14 +37,14 @@ def load_tokens(name: str | None) -> Callable[[str], Iterable[str]] | None:
 
 def check_output(output: Path | None, *, overwrite: bool, dry_run: bool, inputs: list[str], table: bool) -> None:
     """Refuse an output that cannot be written before hours of work, not after."""
-    from lookalike.io.write import check_ending
+    from lookalike.io.write import is_file, output_format
 
     if output is None or str(output) == "-":
         return
     if dry_run:
         raise OptionError("dry-run writes nothing: it does not go with -o")
-    if table:
-        check_ending(output)
+    if table or is_file(output):
+        output_format(output)
     if output.exists() and not overwrite:
         raise OutputError(f"{output} exists; use --overwrite to replace it")
     if any(name == str(output) or Path(name).exists() and output.exists() and output.samefile(name) for name in inputs):

@@ -1,8 +1,36 @@
-"""Reading and writing: files, folders, streams and items in memory, always as batches of Arrow rows."""
+"""Reading items and writing results: files, folders, addresses, standard input, and tables in memory.
 
-from __future__ import annotations
+source = open_source("crawl/*.parquet")
+for batch in source.batches(["text"]):
+    ...
+copy_rows(source, keep, "clean.parquet")
+"""
 
+from lookalike.io.atomic import atomic_file, atomic_folder
+from lookalike.io.changes import Extra
+from lookalike.io.columns import concat, is_text
+from lookalike.io.copy import Copied, copy_rows
 from lookalike.io.files import open_files
 from lookalike.io.inputs import open_source
+from lookalike.io.source import Batch, Source, describe, locate
+from lookalike.io.write import TableWriter, is_file, output_format, save_table
 
-__all__ = ["open_files", "open_source"]
+__all__ = [
+    "Batch",
+    "Copied",
+    "Extra",
+    "Source",
+    "TableWriter",
+    "atomic_file",
+    "atomic_folder",
+    "concat",
+    "copy_rows",
+    "describe",
+    "is_file",
+    "is_text",
+    "locate",
+    "open_files",
+    "open_source",
+    "output_format",
+    "save_table",
+]

@@ -28,6 +28,7 @@ __all__ = [
     "merge",
     "merge_json",
     "plain",
+    "storable",
 ]
 
 
@@ -95,9 +96,7 @@ def merge(a: Any, b: Any) -> Any | None:
     if a == b:
         return a
     try:
-        both = pa.unify_schemas(
-            [pa.schema([("x", a)]), pa.schema([("x", b)])], promote_options="permissive"
-        )
+        both = pa.unify_schemas([pa.schema([("x", a)]), pa.schema([("x", b)])], promote_options="permissive")
     except pa.ArrowException:
         return None
     return both.field(0).type
@@ -111,20 +110,20 @@ def concat(chunks: Sequence[pa.Array]) -> pa.Array | pa.ChunkedArray:
     Raises:
         InputError: if the types have nothing in common.
     """
-    type: Any = pa.null()
+    common: Any = pa.null()
     for kind in dict.fromkeys(chunk.type for chunk in chunks):
-        merged = merge(type, kind)
-        if merged is None and {is_text(type), is_text(kind)} == {True, False}:
+        merged = merge(common, kind)
+        if merged is None and {is_text(common), is_text(kind)} == {True, False}:
             merged = pa.large_string()
         if merged is None:
-            raise InputError(f"a column holds both {type} and {kind}")
-        type = merged
-    return pa.chunked_array([conform_array(chunk, type) for chunk in chunks], type=type)
+            raise InputError(f"a column holds both {common} and {kind}")
+        common = merged
+    return pa.chunked_array([conform_array(chunk, common) for chunk in chunks], type=common)
 
 
 def plain(rows: pa.RecordBatch) -> pa.RecordBatch:
     """The same rows without dictionary encoding and string views, which kernels do not read."""
-    if not any(_fancy(type) for type in rows.schema.types):
+    if not any(_fancy(kind) for kind in rows.schema.types):
         return rows
     arrays = [
         column.cast(_unfancy(column.type)) if _fancy(column.type) else column for column in rows.columns
@@ -169,13 +168,16 @@ def as_text(array: pa.Array, type: Any) -> tuple[pa.Array, int]:
     try:
         return array.cast(type), 0
     except pa.ArrowInvalid:
-        texts = [None if value is None else value.decode("utf-8", "replace") for value in array.to_pylist()]
-    broken = pc.sum(pc.not_equal(pa.array(texts, pa.large_string()).cast(pa.large_binary()), array.cast(pa.large_binary())))
-    return pa.array(texts, type), int(broken.as_py() or 0)
+        values = array.cast(pa.large_binary()).to_pylist()
+    texts = [None if value is None else value.decode("utf-8", "replace") for value in values]
+    same = pc.equal(
+        pa.array(texts, pa.large_string()).cast(pa.large_binary()), pa.array(values, pa.large_binary())
+    )
+    return pa.array(texts, type), len(same) - same.null_count - (same.true_count)
 
 
 def conform_array(array: pa.Array, type: Any) -> pa.Array:
-    """An array as another type that `merge` found: a cast, or the JSON text of what has no cast to text."""
+    """An array as a type that `merge` or `merge_json` found: a cast, or the JSON text of what has none."""
     if array.type == type:
         return array
     if pa.types.is_string(type) or pa.types.is_large_string(type):
@@ -186,15 +188,29 @@ def conform_array(array: pa.Array, type: Any) -> pa.Array:
     return array.cast(type)
 
 
-def conform(rows: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """Rows in the order and types of a schema; a column that is not there is null."""
-    if rows.schema.equals(schema):
-        return rows
+def conform(rows: pa.RecordBatch, schema: pa.Schema) -> tuple[pa.RecordBatch, int]:
+    """Rows in the order and types of a schema, and how many texts had invalid UTF-8 replaced by U+FFFD.
+
+    A column that is not there is null.
+    """
     arrays = []
+    replaced = 0
     for field in schema:
         index = rows.schema.get_field_index(field.name)
         if index < 0:
             arrays.append(pa.nulls(rows.num_rows, field.type))
-        else:
-            arrays.append(conform_array(rows.column(index), field.type))
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+            continue
+        array = rows.column(index)
+        if pa.types.is_string(field.type) and pa.types.is_binary(array.type):
+            array, broken = as_text(array, field.type)
+            replaced += broken
+        arrays.append(conform_array(array, field.type))
+    return pa.RecordBatch.from_arrays(arrays, schema=schema), replaced
+
+
+def storable(schema: pa.Schema) -> pa.Schema:
+    """A schema that Parquet can hold: columns with empty objects in them become JSON text."""
+    for index, field in enumerate(schema):
+        if "struct<>" in str(field.type):
+            schema = schema.set(index, pa.field(field.name, pa.string()))
+    return schema

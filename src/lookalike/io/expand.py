@@ -86,9 +86,7 @@ def _choose(names: list[str], format: str | None) -> list[str]:
     """The files of a folder that are meant: those with a data ending (of this format), otherwise all."""
     if format == "text":
         return names
-    data = [
-        name for name in names if (of := DATA_ENDINGS.get(endings(name)[0])) and format in (None, of)
-    ]
+    data = [name for name in names if (of := DATA_ENDINGS.get(endings(name)[0])) and format in (None, of)]
     return data or names
 
 
@@ -142,14 +140,18 @@ def _remote(address: str, format: str | None) -> list[Place]:
             found = _choose(sorted(_visible(system.find(path), path)), format)
             if all(endings(name)[0] not in DATA_ENDINGS for name in found) and format is None:
                 found = [name for name in found if endings(name)[0] in TEXT_ENDINGS]
-                format = "text"
-            if not found:
-                raise InputError(f"{address}: no data or text files in this folder")
+                return _texts(address, system, found)
         elif system.exists(path):
             return [_place(address, format, path, system)]
         else:
             raise InputError(f"{address}: no such file or folder")
         return [_place(system.unstrip_protocol(name), format, name, system) for name in found]
+
+
+def _texts(address: str, system: Any, names: list[str]) -> list[Place]:
+    if not names:
+        raise InputError(f"{address}: no data or text files in this folder")
+    return [_place(system.unstrip_protocol(name), "text", name, system) for name in names]
 
 
 def _visible(names: Iterable[str], folder: str) -> list[str]:
@@ -171,5 +173,5 @@ def _check_mix(places: list[Place]) -> None:
     table = next((place for place in places if place.format != "text"), None)
     if texts is not None and table is not None:
         raise InputError(
-            f"{texts.name} is a text file and {table.name} is {table.format}: read them apart, or say --format"
+            f"{texts.name} is a text file and {table.name} is {table.format}: read them apart or say --format"
         )

@@ -87,6 +87,11 @@ class FileSource:
         """The first few messages about them."""
         return self._log.messages
 
+    @property
+    def natural_id(self) -> str | None:
+        """Rows of tables have no name of their own."""
+        return None
+
     def schema(self) -> pa.Schema:
         """The columns of the first file that can be read and has any."""
         found: pa.Schema | None = None
@@ -132,12 +137,12 @@ class FileSource:
             return field
         if all(place.format == "jsonl" for place in self.places):
             return pa.field(field.name, merge_json(known.type, field.type))
-        type = merge(known.type, field.type)
-        if type is None:
+        both = merge(known.type, field.type)
+        if both is None:
             raise InputError(
                 f"{place.name}: column '{field.name}' is {field.type}, but {known.type} in the files before"
             )
-        return pa.field(field.name, type, known.nullable or field.nullable, known.metadata)
+        return pa.field(field.name, both, known.nullable or field.nullable, known.metadata)
 
     def count(self) -> int | None:
         """The number of rows, if all files tell it."""
@@ -166,6 +171,10 @@ class FileSource:
         if not self._whole:
             for _ in self.batches(self.schema().names[:1]):
                 pass
+
+    def left_out(self, index: int) -> bool:
+        """Whether a file as a whole could not be read and was skipped."""
+        return 0 in self._faults[index].places
 
     def batches(
         self,
@@ -258,6 +267,11 @@ class FileSource:
         if index == len(self._starts):
             self._starts.append(number)
         return self._starts[index]
+
+    def first_rows(self) -> Sequence[int]:
+        """The running number of the first row of each file; one past the end for files that `limit` cut off."""
+        self.settle()
+        return [*self._starts, *([self._end] * (len(self.places) - len(self._starts)))]
 
     def locate(self, number: int) -> tuple[int, int]:
         """The file (index) and the row in it of a running number."""

@@ -7,6 +7,7 @@ them. A list of `str` is always a list of texts. Everything else is in memory.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,10 @@ def open_source(
     if paths is None:
         check_format(format)
         check_limits(limit, batch_rows, batch_bytes)
-        return MemorySource(to_table(items), limit, batch_rows, batch_bytes)
+        table = to_table(items)
+        named = isinstance(items, Mapping) or hasattr(items, "index") and hasattr(items, "to_frame")
+        natural_id = "id" if named and "id" in table.column_names else None
+        return MemorySource(table, limit, batch_rows, batch_bytes, natural_id)
     return open_files(
         paths,
         format=format,

@@ -50,29 +50,29 @@ def members(rows: pa.RecordBatch) -> pa.Array:
 
 
 def literals(array: pa.Array) -> pa.Array:
-    """The JSON literal of each value; "null" for nulls. The result is a `large_string` array without nulls."""
-    type = array.type
-    if pa.types.is_dictionary(type):
-        return literals(array.cast(type.value_type))
-    if pa.types.is_boolean(type) or pa.types.is_integer(type) or pa.types.is_decimal(type):
+    """The JSON literal of each value, "null" for nulls, as a `large_string` array without nulls."""
+    kind = array.type
+    if pa.types.is_dictionary(kind):
+        return literals(array.cast(kind.value_type))
+    if pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_decimal(kind):
         return _or_null(array.cast(_TEXT))
-    if pa.types.is_floating(type):
+    if pa.types.is_floating(kind):
         return _or_null(_floats(array))
-    if _is_time(type):
+    if _is_time(kind):
         text = scalars(array)
-        return _or_null(text if pa.types.is_duration(type) else _joined(['"', text, '"'], len(array)))
-    if pa.types.is_string(type) or pa.types.is_large_string(type) or pa.types.is_string_view(type):
+        return _or_null(text if pa.types.is_duration(kind) else _joined(['"', text, '"'], len(array)))
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
         return _strings(array)
     return pa.array([json_literal(value) for value in _values(array)], _TEXT)
 
 
 def scalars(array: pa.Array) -> pa.Array:
     """Dates and times in ISO 8601, durations as a number, as `large_string`; nulls stay null."""
-    type = array.type
-    text = array.cast(pa.int64()).cast(_TEXT) if pa.types.is_duration(type) else array.cast(_TEXT)
-    if pa.types.is_timestamp(type):
+    kind = array.type
+    text = array.cast(pa.int64()).cast(_TEXT) if pa.types.is_duration(kind) else array.cast(_TEXT)
+    if pa.types.is_timestamp(kind):
         text = pc.replace_substring(text, " ", "T", max_replacements=1)
-        if type.tz is not None:
+        if kind.tz is not None:
             text = pc.replace_substring_regex(text, r"([+-]\d\d)(\d\d)$", r"\1:\2")
     return text
 

@@ -35,7 +35,15 @@ _WHERE = "items"
 class MemorySource:
     """A table in memory as a source."""
 
-    def __init__(self, table: pa.Table, limit: int | None, batch_rows: int, batch_bytes: int) -> None:
+    def __init__(
+        self,
+        table: pa.Table,
+        limit: int | None,
+        batch_rows: int,
+        batch_bytes: int,
+        natural_id: str | None = None,
+    ) -> None:
+        self.natural_id = natural_id
         self.table = table if limit is None else table.slice(0, limit)
         self._batch_rows = batch_rows
         self._batch_bytes = batch_bytes
@@ -83,6 +91,10 @@ class MemorySource:
                 first += rows.num_rows
                 if on_read is not None:
                     on_read(int(rows.nbytes))
+
+    def first_rows(self) -> Sequence[int]:
+        """The table counts as one file."""
+        return (0,)
 
     def locate(self, number: int) -> tuple[int, int]:
         """The row is the running number itself."""
@@ -134,7 +146,9 @@ def _column(values: list[Any], place: Callable[[str], str]) -> tuple[str, Any]:
     if all(issubclass(kind, str) for kind in kinds):
         return "text", _strings(values)
     if all(issubclass(kind, bytes | bytearray | memoryview) for kind in kinds):
-        return "text", pa.array([None if value is None else bytes(value) for value in values], pa.large_binary())
+        return "text", pa.array(
+            [None if value is None else bytes(value) for value in values], pa.large_binary()
+        )
     if all(_is_group(kind) for kind in kinds):
         return "items", _groups(values, place)
     first = next(value for value in values if value is not None)

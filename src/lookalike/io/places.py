@@ -106,7 +106,7 @@ class Stream(io.RawIOBase):
         self._told = 0
         self._plain: Any = self._raw
         if place.compression == "xz":
-            self._plain = lzma.LZMAFile(self._raw)
+            self._plain = lzma.LZMAFile(self._raw)  # noqa: SIM115 (closed with this stream)
         elif place.compression is not None:
             self._plain = pa.CompressedInputStream(self._raw, place.compression)
 

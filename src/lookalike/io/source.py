@@ -1,4 +1,4 @@
-"""What the rest of the program sees of its input: batches of rows with running numbers, read again at will."""
+"""What the program sees of its input: batches of rows with running numbers, read again at will."""
 
 from __future__ import annotations
 
@@ -51,6 +51,13 @@ class Source(Protocol):
     @property
     def bad(self) -> list[str]:
         """The first few messages of rows left out, "file:line: why"."""
+
+    @property
+    def natural_id(self) -> str | None:
+        """The column that names the rows by the nature of the input: a dict's keys, the paths of text files."""
+
+    def first_rows(self) -> Sequence[int]:
+        """The running number of the first row of each file."""
 
     def schema(self) -> pa.Schema:
         """Names and types of the columns of the first input."""

@@ -51,6 +51,17 @@ class TextSource:
         """The first few messages about them."""
         return self._log.messages
 
+    @property
+    def natural_id(self) -> str | None:
+        """A text file is named by its path."""
+        return "path"
+
+    def first_rows(self) -> Sequence[int]:
+        """Each file that can be read is one row."""
+        self.settle()
+        left_out = [index in self._faults.places for index in range(len(self.places))]
+        return [index - sum(left_out[:index]) for index in range(len(self.places))]
+
     def schema(self) -> pa.Schema:
         """`path` and `text`."""
         return _SCHEMA

@@ -86,7 +86,7 @@ def element_sets(lists: pa.Array) -> Sets:
 
 
 def _plain(elements: pa.Array) -> pa.Array:
-    """A dictionary's values, among which may be nulls; views as strings, because Arrow cannot filter views."""
+    """A dictionary's values, among which may be nulls; views as strings, for Arrow cannot filter views."""
     if pa.types.is_dictionary(elements.type):
         elements = elements.dictionary_decode()
     if pa.types.is_string_view(elements.type):

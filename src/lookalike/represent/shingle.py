@@ -343,7 +343,7 @@ def _emit(cps, kinds, n, flags, origin, reach, out, marks, span, want_origin):  
                         marks[o] = _STARTS_TOKEN
                         if want_origin:
                             span[o, 0] = origin[space_from]
-                            span[o, 1] = origin[i]
+                            span[o, 1] = reach[i - 1]
                         o += 1
                     space_from = -1
             first = _STARTS_TOKEN

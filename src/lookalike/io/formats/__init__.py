@@ -8,7 +8,7 @@ collection of files is one table.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any, Protocol, cast
@@ -35,11 +35,17 @@ DATA_ENDINGS = {
     ".ipc": "arrow",
 }
 
+# fmt: off
 TEXT_ENDINGS = frozenset(
-    ".txt .text .md .markdown .rst .adoc .org .tex .htm .html .xhtml .xml .svg .css .json .yaml .yml .toml"
-    " .ini .cfg .conf .log .srt .vtt .eml .py .pyi .ipynb .js .mjs .ts .tsx .jsx .java .kt .scala .c .h .cc"
-    " .cpp .hpp .cs .go .rs .rb .php .pl .lua .r .jl .swift .sh .bash .sql".split()
+    {
+        ".txt", ".text", ".md", ".markdown", ".rst", ".adoc", ".org", ".tex", ".htm", ".html", ".xhtml",
+        ".xml", ".svg", ".css", ".json", ".yaml", ".yml", ".toml", ".ini", ".cfg", ".conf", ".log", ".srt",
+        ".vtt", ".eml", ".py", ".pyi", ".ipynb", ".js", ".mjs", ".ts", ".tsx", ".jsx", ".java", ".kt",
+        ".scala", ".c", ".h", ".cc", ".cpp", ".hpp", ".cs", ".go", ".rs", ".rb", ".php", ".pl", ".lua",
+        ".r", ".jl", ".swift", ".sh", ".bash", ".sql",
+    }
 )
+# fmt: on
 
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd", ".bz2": "bz2", ".xz": "xz"}
 
@@ -112,7 +118,7 @@ class Reader(Protocol):
     def count(self, place: Place) -> int | None:
         """The number of rows where the file tells it, otherwise None."""
 
-    def pieces(self, place: Place, reading: Reading) -> Iterator[Piece]:
+    def pieces(self, place: Place, reading: Reading) -> Generator[Piece, None, None]:
         """All rows in order, without gaps."""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -31,7 +31,7 @@ def count(place: Place) -> int | None:
         return file.count()
 
 
-def pieces(place: Place, reading: Reading) -> Iterator[Piece]:
+def pieces(place: Place, reading: Reading) -> Generator[Piece, None, None]:
     """All rows in order, batch by batch as they were written."""
     if 0 in reading.faults.places:
         return

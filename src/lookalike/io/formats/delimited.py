@@ -11,7 +11,7 @@ from __future__ import annotations
 import csv
 import io
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -47,7 +47,7 @@ def count(place: Place) -> int | None:
     return None
 
 
-def pieces(place: Place, reading: Reading) -> Iterator[Piece]:
+def pieces(place: Place, reading: Reading) -> Generator[Piece, None, None]:
     """All rows in order."""
     names = _header(place)
     for column in reading.columns or ():
@@ -219,13 +219,13 @@ class Sink:
 
 def _cells(column: Any) -> Any:
     """A column as cells of bytes: text as it is, null as nothing, nested values as JSON."""
-    type = column.type
-    if pa.types.is_dictionary(type):
-        return _cells(column.cast(type.value_type))
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        return _cells(column.cast(kind.value_type))
     texts = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
-    if any(kind(type) for kind in texts):
+    if any(is_kind(kind) for is_kind in texts):
         cells = column.cast(_CELL)
-    elif pa.types.is_temporal(type):
+    elif pa.types.is_temporal(kind):
         cells = scalars(column).cast(_CELL)
     else:
         text = pc.if_else(column.is_valid(), literals(column), pa.scalar(None, pa.large_string()))

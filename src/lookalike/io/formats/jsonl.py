@@ -17,7 +17,7 @@ Blank lines are no rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Any
 
 import numpy as np
@@ -62,8 +62,8 @@ def scan(place: Place, faults: Faults, limit: int | None = None) -> pa.Schema:
     types: dict[str, Any] = {}
     rows = 0
     for block in _blocks(place, faults, None):
-        for name, type in _block_types(place, block, faults).items():
-            types[name] = merge_json(types.get(name, pa.null()), type)
+        for name, kind in _block_types(place, block, faults).items():
+            types[name] = merge_json(types.get(name, pa.null()), kind)
         faults.settle(block.end)
         rows += len(lines_of(block, blank=False, without=faults.places))
         if limit is not None and rows >= limit:
@@ -71,7 +71,7 @@ def scan(place: Place, faults: Faults, limit: int | None = None) -> pa.Schema:
     return pa.schema(list(types.items()))
 
 
-def pieces(place: Place, reading: Reading) -> Iterator[Piece]:
+def pieces(place: Place, reading: Reading) -> Generator[Piece, None, None]:
     """All rows in order; a piece per block."""
     row = 0
     for _, rows, count in parsed(place, reading):
@@ -203,10 +203,15 @@ class _Parser:
         table = _read(data, pa.schema(list(told.items())) if told and self._checked else None, "infer")
         self._check(table.schema.names)
         types = {
-            name: told.get(name, _undated(table.schema.field(name).type) if name in table.schema.names else pa.null())
+            name: told.get(
+                name, _undated(table.schema.field(name).type) if name in table.schema.names else pa.null()
+            )
             for name in self._columns
         }
-        if any(name not in table.schema.names or table.schema.field(name).type != type for name, type in types.items()):
+        if any(
+            name not in table.schema.names or table.schema.field(name).type != kind
+            for name, kind in types.items()
+        ):
             return _read(data, pa.schema(list(types.items())), "ignore")
         return table.select(list(self._columns))
 

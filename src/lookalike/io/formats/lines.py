@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,7 @@ def count(place: Place) -> int | None:
     return None
 
 
-def pieces(place: Place, reading: Reading) -> Iterator[Piece]:
+def pieces(place: Place, reading: Reading) -> Generator[Piece, None, None]:
     """All lines in order; a piece per block."""
     for column in reading.columns or ():
         if column not in _COLUMNS:
@@ -60,9 +60,13 @@ def _texts(block: Block) -> pa.Array:
     newlines = np.flatnonzero(np.frombuffer(data, np.uint8) == 0x0A)
     offsets = np.concatenate([[0], newlines - np.arange(len(newlines))])
     wide = offsets[-1] >= 2**31
-    buffers = [None, pa.py_buffer(offsets.astype(np.int64 if wide else np.int32)), pa.py_buffer(data.replace(b"\n", b""))]
-    type = pa.large_string() if wide else pa.string()
-    return honest(pa.Array.from_buffers(type, len(newlines), buffers))
+    buffers = [
+        None,
+        pa.py_buffer(offsets.astype(np.int64 if wide else np.int32)),
+        pa.py_buffer(data.replace(b"\n", b"")),
+    ]
+    kind = pa.large_string() if wide else pa.string()
+    return honest(pa.Array.from_buffers(kind, len(newlines), buffers))
 
 
 class Sink:

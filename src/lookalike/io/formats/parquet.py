@@ -7,7 +7,7 @@ streamed through buffers of 1 MiB instead of being loaded whole ahead of time.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,7 +40,7 @@ def count(place: Place) -> int | None:
         return int(file.metadata.num_rows)
 
 
-def pieces(place: Place, reading: Reading) -> Iterator[Piece]:
+def pieces(place: Place, reading: Reading) -> Generator[Piece, None, None]:
     """All rows in order; row groups of which nothing is wanted are not decoded."""
     for _, piece in groups(place, reading):
         yield piece
@@ -120,7 +120,7 @@ def _rows_at_once(group: Any, names: list[str] | None, reading: Reading) -> int:
         for column in map(group.column, range(group.num_columns))
         if names is None or column.path_in_schema.split(".")[0] in names
     )
-    each = max(1, size // max(1, group.num_rows))
+    each = max(1, int(size) // max(1, int(group.num_rows)))
     return max(1, min(reading.batch_rows, reading.batch_bytes // each))
 
 
