@@ -30,6 +30,7 @@ def binomial_tails(hits: int, trials: int, p: float) -> tuple[float, float]:
     if p in (0.0, 1.0):
         sure = trials if p == 1.0 else 0
         return float(hits >= sure), float(hits <= sure)
+
     def mass(k: int) -> float:
         choose = lgamma(trials + 1) - lgamma(k + 1) - lgamma(trials - k + 1)
         return exp(choose + k * log(p) + (trials - k) * log1p(-p))

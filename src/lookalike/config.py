@@ -73,7 +73,9 @@ def make_config(
     _number("recall", recall, low=0.0, high=1.0, high_allowed=False)
     if (bands is None) != (rows is None):
         given, missing = ("bands", "rows") if rows is None else ("rows", "bands")
-        raise OptionError(f"{given} is given without {missing}: give both, or neither and let the plan choose")
+        raise OptionError(
+            f"{given} is given without {missing}: give both, or neither and let the plan choose"
+        )
     for name, value in (("bands", bands), ("rows", rows)):
         if value is not None and (not _is_int(value) or not 1 <= value <= 10_000):
             raise OptionError(f"{name} is {value!r}: it must be a whole number from 1 to 10000")

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from lookalike.represent.text import shingle_texts, spans_of
 from lookalike.shingle import Shingle
-from lookalike.types import BoolArray
+from lookalike.types import BoolArray, U64Array
 
 __all__ = ["Comparison", "compare_texts"]
 
@@ -52,7 +52,7 @@ def compare_texts(a: bytes, b: bytes, shingle: Shingle) -> Comparison:
     return Comparison(len(first), len(second), both, _marks(a, second, shingle), _marks(b, first, shingle))
 
 
-def _marks(text: bytes, other: np.ndarray, shingle: Shingle) -> BoolArray:  # type: ignore[type-arg]
+def _marks(text: bytes, other: U64Array, shingle: Shingle) -> BoolArray:
     """The bytes of `text` that stand in a shingle which is also in `other`."""
     hashes, spans = spans_of(text, shingle)
     shared = spans[np.isin(hashes, other)]

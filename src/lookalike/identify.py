@@ -67,7 +67,9 @@ class IdCollector:
         chunks = self._chunks if len(kinds) == 1 else [chunk.cast(pa.string()) for chunk in self._chunks]
         values = pa.chunked_array(chunks)
         if not (pa.types.is_integer(values.type) or _is_string(values.type)):
-            raise InputError(f"the id column {self._name!r} holds {values.type}: ids must be whole numbers or text")
+            raise InputError(
+                f"the id column {self._name!r} holds {values.type}: ids must be whole numbers or text"
+            )
         _refuse_repeated(values, self._name, self._source)
         return Ids(self._rows, values)
 

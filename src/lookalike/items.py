@@ -122,11 +122,15 @@ def open_items(source: Source, config: Config) -> Items:
     columns = config.columns or (_guess_column(schema),)
     for name in [*columns, *([config.id] if config.id else [])]:
         if schema.get_field_index(name) < 0:
-            raise InputError(f"there is no column {name!r}{_where(source)}; the columns are {', '.join(schema.names)}")
+            raise InputError(
+                f"there is no column {name!r}{_where(source)}; the columns are {', '.join(schema.names)}"
+            )
     for name in columns:
         kind = schema.field(name).type
         if not (is_text(kind) or is_list(kind) or pa.types.is_null(kind)):
-            raise InputError(f"column {name!r}{_where(source)} holds {kind}: an item must be text or a list of elements")
+            raise InputError(
+                f"column {name!r}{_where(source)} holds {kind}: an item must be text or a list of elements"
+            )
         if is_list(kind) and len(columns) > 1:
             raise OptionError(f"column {name!r} holds sets: sets are not joined with other columns")
         if is_list(kind) and config.unit != "document":

@@ -28,7 +28,8 @@ class Clustering:
 
     @property
     def kept(self) -> BoolArray:
-        return self.keeper == np.arange(len(self.keeper))
+        kept: BoolArray = self.keeper == np.arange(len(self.keeper))
+        return kept
 
     @property
     def sizes(self) -> I64Array:
@@ -45,12 +46,20 @@ def pairs_table(found: Found) -> pa.Table:
             "ask for clusters or dedup instead, raise the threshold, or raise max_pairs"
         )
     first, second, which = found.folds.unfold(found.left, found.right)
-    similarity = np.where(which < 0, 1.0, found.similarities[which]) if len(found.similarities) else np.ones(len(which))
+    similarity = (
+        np.where(which < 0, 1.0, found.similarities[which])
+        if len(found.similarities)
+        else np.ones(len(which))
+    )
     rank = _item_rank(found)
     swapped = rank[first] > rank[second]
     first, second = np.where(swapped, second, first), np.where(swapped, first, second)
     order = np.lexsort((rank[second], rank[first]))
-    columns = {"a": _ids(found, first[order]), "b": _ids(found, second[order]), "similarity": pa.array(similarity[order])}
+    columns = {
+        "a": _ids(found, first[order]),
+        "b": _ids(found, second[order]),
+        "similarity": pa.array(similarity[order]),
+    }
     columns |= _places(found, "a", first[order]) | _places(found, "b", second[order])
     return pa.table(columns)
 
@@ -70,7 +79,9 @@ def cluster(found: Found) -> Clustering:
     best = order[at]
     group_order = folds.group[order][np.sort(at)]
     if config.cluster == "representative":
-        keeper, similarity = representatives(group_order, found.left, found.right, _finite(found.similarities))
+        keeper, similarity = representatives(
+            group_order, found.left, found.right, _finite(found.similarities)
+        )
         if config.verify == "none":
             similarity = np.where(keeper == np.arange(len(keeper)), 1.0, np.nan)
     else:
@@ -157,7 +168,11 @@ def report(found: Found) -> dict[str, Any]:
         "precision": 1.0 if config.verify == "exact" else None,
     }
     if planned is not None:
-        out |= {"bands": planned.bands, "rows_per_band": planned.rows, "recall_at_threshold": planned.expected_recall}
+        out |= {
+            "bands": planned.bands,
+            "rows_per_band": planned.rows,
+            "recall_at_threshold": planned.expected_recall,
+        }
     if found.items.source.bad:
         out["skipped_examples"] = list(found.items.source.bad)
     return out

@@ -8,10 +8,12 @@ work batch by batch on several threads; the result depends on the items alone, n
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from lookalike.cluster.keep import KeepPolicy, KeepValues, parse_keep
 from lookalike.collide.band import band_keys
@@ -27,7 +29,7 @@ from lookalike.parallel import ordered_map
 from lookalike.progress import SILENT, Progress
 from lookalike.sketch.minhash import agreement
 from lookalike.theory import Plan, plan
-from lookalike.types import BoolArray, F64Array, I64Array, U32Array, U64Array
+from lookalike.types import BoolArray, F64Array, I64Array, Sets, U32Array, U64Array
 
 __all__ = ["Found", "Sketches", "find", "plan_for"]
 
@@ -106,7 +108,16 @@ def find(source: Source, config: Config, progress: Progress = SILENT) -> Found:
         _load(items, measure, comparable[meeting(keys)], judge, config, progress)
     left, right, similarities = _verify(keys, comparable, judge, sketches, config, counts, progress)
     return Found(
-        items, config, planned, sketches, folds, folds.group[left], folds.group[right], similarities, judge, counts
+        items,
+        config,
+        planned,
+        sketches,
+        folds,
+        folds.group[left],
+        folds.group[right],
+        similarities,
+        judge,
+        counts,
     )
 
 
@@ -122,21 +133,34 @@ def _sketch(
     """The first pass: represent, sketch, band."""
     source = items.source
 
-    def work(batch: ItemBatch) -> tuple[ItemBatch, U64Array, I64Array, U64Array, U32Array | None, I64Array, int, int]:
+    def work(
+        batch: ItemBatch,
+    ) -> tuple[ItemBatch, U64Array, I64Array, U64Array, U32Array | None, I64Array, int, int]:
         sets = measure.represent(batch.values)
         signatures = measure.sketch(sets)
         keys = np.empty((len(sets), 0), np.uint64)
         if planned is not None:
             keys = band_keys(signatures, planned.bands, planned.rows)
         kept = signatures if config.verify == "sketch" else None
-        return batch, sets.fingerprints, sets.sizes, keys, kept, _lengths(batch.values), sets.invalid, sets.short
+        return (
+            batch,
+            sets.fingerprints,
+            sets.sizes,
+            keys,
+            kept,
+            _lengths(batch.values),
+            sets.invalid,
+            sets.short,
+        )
 
     fingerprints, sizes, keys, signatures, lengths, rows = [], [], [], [], [], []
     ids, values = IdCollector(items), KeepValues(keep)
     more = [keep.column] if keep.column else list(source.schema().names) if keep.key else []
     with progress.stage("reading and sketching", source.size(), "B") as stage:
         batches = items.batches(*more, on_read=stage.advance)
-        for batch, prints, size, key, signature, length, invalid, short in ordered_map(work, batches, config.threads):
+        for batch, prints, size, key, signature, length, invalid, short in ordered_map(
+            work, batches, config.threads
+        ):
             fingerprints.append(prints)
             sizes.append(size)
             keys.append(key)
@@ -154,7 +178,9 @@ def _sketch(
             counts.invalid_utf8 += invalid
     counts.skipped_rows = source.skipped
     if counts.rows == 0:
-        raise InputError("there are no items" + (f" in {', '.join(source.files[:3])}" if source.files else ""))
+        raise InputError(
+            "there are no items" + (f" in {', '.join(source.files[:3])}" if source.files else "")
+        )
     bands = planned.bands if planned is not None else 0
     return Sketches(
         _stack(fingerprints, (0, 2), np.uint64),
@@ -177,7 +203,7 @@ def _load(
     wanted = np.zeros(int(numbers.max()) + 1, np.bool_)
     wanted[numbers] = True
 
-    def work(batch: ItemBatch) -> tuple[I64Array, object] | None:
+    def work(batch: ItemBatch) -> tuple[I64Array, Sets] | None:
         chosen = np.flatnonzero(_window(wanted, batch.first, len(batch.values)))
         if len(chosen) == 0:
             return None
@@ -186,7 +212,7 @@ def _load(
     with progress.stage("reading what must be compared", items.source.size(), "B") as stage:
         for loaded in ordered_map(work, items.batches(on_read=stage.advance), config.threads):
             if loaded is not None:
-                judge.add(*loaded)  # type: ignore[arg-type]
+                judge.add(*loaded)
 
 
 def _verify(
@@ -233,7 +259,7 @@ def _lengths(values: pa.Array) -> I64Array:
     return out
 
 
-def _stack(parts: list[np.ndarray], empty: tuple[int, ...], dtype: type) -> np.ndarray:  # type: ignore[type-arg]
+def _stack(parts: list[NDArray[Any]], empty: tuple[int, ...], dtype: type[np.generic]) -> NDArray[Any]:
     return np.concatenate(parts) if parts else np.empty(empty, dtype)
 
 

@@ -52,7 +52,8 @@ class _Result:
 
     def to_pandas(self) -> pd.DataFrame:
         """The table as a pandas DataFrame."""
-        return self.table.to_pandas()
+        frame: pd.DataFrame = self.table.to_pandas()
+        return frame
 
     def to_polars(self) -> pl.DataFrame:
         """The table as a polars DataFrame."""
@@ -142,9 +143,12 @@ class Dedup(_Result):
     def table(self) -> pa.Table:
         batches = (self._edit(batch) for batch in self._found.items.source.batches())
         parts = [
-            batch.rows.filter(pa.array(self.kept[batch.first : batch.first + batch.rows.num_rows])) for batch in batches
+            batch.rows.filter(pa.array(self.kept[batch.first : batch.first + batch.rows.num_rows]))
+            for batch in batches
         ]
-        return pa.concat_tables([pa.Table.from_batches([part]) for part in parts], promote_options="permissive")
+        return pa.concat_tables(
+            [pa.Table.from_batches([part]) for part in parts], promote_options="permissive"
+        )
 
     def _edit(self, batch: Batch) -> Batch:
         """The rows of a batch with the text that is left, where units smaller than documents were removed."""
@@ -207,7 +211,9 @@ class Dedup(_Result):
     def __repr__(self) -> str:
         kept, items = int(self._clustering.kept.sum()), self._found.counts.items
         noun = "items" if self._found.config.unit == "document" else f"{self._found.config.unit}s"
-        return _face(f"{kept:,} of {items:,} {noun} kept, {items - kept:,} removed", self._found, self.removed)
+        return _face(
+            f"{kept:,} of {items:,} {noun} kept, {items - kept:,} removed", self._found, self.removed
+        )
 
 
 def _face(headline: str, found: Found, table: pa.Table, rows: int = 5) -> str:

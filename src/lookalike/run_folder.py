@@ -1,10 +1,10 @@
 """Writing what `dedup` decided: the kept rows alone, or a run folder.
 
-    RUN/kept/…            the kept rows, one file for each input file, in its format and with all its columns
-    RUN/removed.parquet   id, kept (the id that stays in its place), similarity
-    RUN/pairs.parquet     a, b, similarity
-    RUN/clusters.parquet  cluster, size, id, kept, similarity
-    RUN/report.json       what went in, what was found and how
+RUN/kept/…            the kept rows, one file for each input file, in its format and with all its columns
+RUN/removed.parquet   id, kept (the id that stays in its place), similarity
+RUN/pairs.parquet     a, b, similarity
+RUN/clusters.parquet  cluster, size, id, kept, similarity
+RUN/report.json       what went in, what was found and how
 """
 
 from __future__ import annotations

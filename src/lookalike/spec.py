@@ -24,7 +24,7 @@ _ONES = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
 @device
-def mix(x):  # type: ignore[no-untyped-def]
+def mix(x):
     """The finaliser of splitmix64, a bijection of 64 bits."""
     x = (x ^ (x >> _S30)) * _M1
     x = (x ^ (x >> _S27)) * _M2
@@ -32,7 +32,7 @@ def mix(x):  # type: ignore[no-untyped-def]
 
 
 @device
-def hash_span(data, start, size, salt):  # type: ignore[no-untyped-def]
+def hash_span(data, start, size, salt):
     """`hash_bytes` of data[start : start + size], where eight bytes may be read past the end.
 
     Lanes of eight bytes, little-endian: a word of up to eight bytes costs one `mix`.
@@ -50,7 +50,7 @@ def hash_span(data, start, size, salt):  # type: ignore[no-untyped-def]
 
 
 @device
-def hash_bytes(data, start, size, salt):  # type: ignore[no-untyped-def]
+def hash_bytes(data, start, size, salt):
     """`hash_bytes` of data[start : start + size], reading nothing past the end."""
     h = (np.uint64(size + 1) * GOLDEN) ^ salt
     while size > 8:

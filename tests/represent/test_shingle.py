@@ -102,7 +102,7 @@ def check(array: pa.Array, rows: Sequence[bytes | None], shingle: Shingle) -> No
 
 
 def random_rows(rng: random.Random, rows: int, pieces: int) -> list[bytes]:
-    """Rows of up to `pieces` pieces, longer than hypothesis makes them; some rows in ASCII, some ill-formed."""
+    """Rows of up to `pieces` pieces, longer than hypothesis makes them; some in ASCII, some ill-formed."""
     lines = []
     for _ in range(rows):
         source = rng.choice(
@@ -133,9 +133,7 @@ def sets_of(rows: Iterable[str | bytes], shingle: Shingle) -> list[set[int]]:
 @needs_known
 @many
 @given(st.lists(st.one_of(st.none(), raws), max_size=8), shingles)
-def test_any_bytes_with_any_options_are_shingled_as_by_the_twin(
-    rows: list[bytes | None], shingle: Shingle
-) -> None:
+def test_any_bytes_with_any_options_are_shingled_as_by_the_twin(rows: list[bytes | None], shingle: Shingle) -> None:
     check_rows(rows, shingle)
 
 
@@ -184,9 +182,7 @@ def test_a_column_that_is_not_text_is_refused_by_its_type() -> None:
 @needs_known
 @some
 @given(raws, st.lists(st.integers(0, 200), max_size=6), shingles)
-def test_rows_that_cut_the_buffer_anywhere_do_not_see_each_other(
-    raw: bytes, cuts: list[int], shingle: Shingle
-) -> None:
+def test_rows_that_cut_the_buffer_anywhere_do_not_see_each_other(raw: bytes, cuts: list[int], shingle: Shingle) -> None:
     """Even where a cut parts the bytes of one character between the end of one row and the next."""
     offsets = sorted({0, len(raw), *(min(cut, len(raw)) for cut in cuts)})
     rows = [raw[start:end] for start, end in pairwise(offsets)]
@@ -463,10 +459,14 @@ def test_a_callable_may_give_lone_surrogates() -> None:
 
 
 def is_shingle_of(part: bytes, found: int, shingle: Shingle) -> bool:
-    """Whether `part` gives `found`, alone or, for characters, amid others: white space at its ends then stays."""
+    """Whether `part` gives `found`: for words alone, for characters also amid others, which keep its white space.
+
+    U+0345 is let off. It folds to a letter, a word of its own behind an unspaced one, and where it changed places
+    with marks that stay with the word before, the bytes of the two cannot be told apart.
+    """
     alone = twin.shingle_hashes(twin.tokens(part, shingle.kind, shingle.normalize), shingle.kind, shingle.k)
     if shingle.kind == "word":
-        return alone == [found]
+        return alone == [found] or "\u0345" in part.decode("utf-8", "replace")
     inside = twin.tokens(b"\xe4\xb8\xad" + part + b"\xe4\xb8\xad", "char", shingle.normalize)
     return found in alone or found in twin.shingle_hashes(inside, "char", shingle.k)
 
@@ -491,9 +491,7 @@ def test_the_text_of_each_span_gives_its_shingle(raw: bytes, shingle: Shingle) -
 def test_the_text_of_each_span_of_long_random_rows_gives_its_shingle(seed: int) -> None:
     rng = random.Random(seed)
     for raw in random_rows(rng, 30, 50):
-        shingle = Shingle(
-            rng.choice(["word", "char"]), rng.randint(1, 4), normalize=rng.choice(EVERY_OPTION_SET)
-        )
+        shingle = Shingle(rng.choice(["word", "char"]), rng.randint(1, 4), normalize=rng.choice(EVERY_OPTION_SET))
         check_spans(raw, shingle)
 
 

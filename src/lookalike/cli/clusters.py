@@ -55,9 +55,14 @@ def clusters(
     if output is not None:
         save_table(result.table, output, overwrite=overwrite)
     elif not json and not dry_run:
-        by_size = result.table.sort_by([("size", "descending"), ("cluster", "ascending"), ("similarity", "descending")])
+        by_size = result.table.sort_by(
+            [("size", "descending"), ("cluster", "ascending"), ("similarity", "descending")]
+        )
         show_table(by_size, title="the largest clusters")
     if json:
-        print_json(result.report | {"clusters": len(result), "seconds": seconds, "output": str(output) if output else None})
+        print_json(
+            result.report
+            | {"clusters": len(result), "seconds": seconds, "output": str(output) if output else None}
+        )
     headline = f"{len(result):,} clusters of {result.table.num_rows:,} items among {found.counts.items:,}"
     job.summary(found, headline, seconds, quiet=quiet)

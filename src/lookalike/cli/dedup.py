@@ -22,7 +22,9 @@ class UnitChoice(StrEnum):
 
 Unit = Annotated[
     UnitChoice,
-    typer.Option("--unit", help="Remove whole documents, or repeated paragraphs or lines inside and across them."),
+    typer.Option(
+        "--unit", help="Remove whole documents, or repeated paragraphs or lines inside and across them."
+    ),
 ]
 
 

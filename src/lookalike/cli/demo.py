@@ -77,7 +77,9 @@ def _library_files() -> list[Path]:
     """The sources of the standard library, without its tests."""
     root = Path(sysconfig.get_paths()["stdlib"])
     skipped = {"site-packages", "dist-packages", "test", "tests", "idle_test", "__pycache__"}
-    return sorted(p for p in root.rglob("*.py") if not skipped & set(p.relative_to(root).parts) and p.stat().st_size)
+    return sorted(
+        p for p in root.rglob("*.py") if not skipped & set(p.relative_to(root).parts) and p.stat().st_size
+    )
 
 
 def _licence_files() -> list[Path]:
@@ -86,7 +88,11 @@ def _licence_files() -> list[Path]:
     found = {p for root in roots for pattern in _LICENCES for p in root.rglob(pattern)}
     found |= set(Path("/usr/share/common-licenses").glob("*"))
     endings = {"", ".txt", ".md", ".rst", ".apache", ".bsd", ".mit"}
-    return sorted(p for p in found if p.is_file() and not p.is_symlink() and p.suffix.lower() in endings and p.stat().st_size)
+    return sorted(
+        p
+        for p in found
+        if p.is_file() and not p.is_symlink() and p.suffix.lower() in endings and p.stat().st_size
+    )
 
 
 def _short(path: Path) -> str:

@@ -35,7 +35,9 @@ def load_tokens(name: str | None) -> Callable[[str], Iterable[str]] | None:
     return function  # type: ignore[no-any-return]
 
 
-def check_output(output: Path | None, *, overwrite: bool, dry_run: bool, inputs: list[str], table: bool) -> None:
+def check_output(
+    output: Path | None, *, overwrite: bool, dry_run: bool, inputs: list[str], table: bool
+) -> None:
     """Refuse an output that cannot be written before hours of work, not after."""
     from lookalike.io.write import is_file, output_format
 
@@ -47,7 +49,10 @@ def check_output(output: Path | None, *, overwrite: bool, dry_run: bool, inputs:
         output_format(output)
     if output.exists() and not overwrite:
         raise OutputError(f"{output} exists; use --overwrite to replace it")
-    if any(name == str(output) or Path(name).exists() and output.exists() and output.samefile(name) for name in inputs):
+    if any(
+        name == str(output) or (Path(name).exists() and output.exists() and output.samefile(name))
+        for name in inputs
+    ):
         raise OptionError(f"{output} is an input too: write somewhere else")
 
 

@@ -61,10 +61,13 @@ _EXPERT = "For those who know"
 Inputs = Annotated[
     list[str],
     typer.Argument(
-        metavar="IN...", help="Files, globs or folders: Parquet, JSONL, CSV, TSV, text, also compressed; - is standard input."
+        metavar="IN...",
+        help="Files, globs or folders: Parquet, JSONL, CSV, TSV, text, also compressed; - is standard input.",
     ),
 ]
-Output = Annotated[Path | None, typer.Option("-o", "--output", help="Where to write: .parquet, .jsonl, .csv, or - .")]
+Output = Annotated[
+    Path | None, typer.Option("-o", "--output", help="Where to write: .parquet, .jsonl, .csv, or - .")
+]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an output that exists.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Do everything but write.")]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress and no summary.")]
@@ -72,26 +75,39 @@ Json = Annotated[bool, typer.Option("--json", help="Print the report as JSON, fo
 
 Column = Annotated[
     list[str] | None,
-    typer.Option("-c", "--column", help="The column with the items; several are joined.", rich_help_panel=_READ),
+    typer.Option(
+        "-c", "--column", help="The column with the items; several are joined.", rich_help_panel=_READ
+    ),
 ]
-Id = Annotated[str | None, typer.Option("--id", help="The column with the ids; otherwise row numbers.", rich_help_panel=_READ)]
+Id = Annotated[
+    str | None,
+    typer.Option("--id", help="The column with the ids; otherwise row numbers.", rich_help_panel=_READ),
+]
 Format = Annotated[
     str | None,
     typer.Option("--format", help="parquet, jsonl, csv, tsv, arrow, text (a file is an item) or lines (a line is).",
                  rich_help_panel=_READ),
 ]  # fmt: skip
-SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Count broken rows and go on.", rich_help_panel=_READ)]
-Limit = Annotated[int | None, typer.Option("--limit", min=1, help="Read the first N rows only.", rich_help_panel=_READ)]
+SkipBad = Annotated[
+    bool, typer.Option("--skip-bad", help="Count broken rows and go on.", rich_help_panel=_READ)
+]
+Limit = Annotated[
+    int | None, typer.Option("--limit", min=1, help="Read the first N rows only.", rich_help_panel=_READ)
+]
 
 Threshold = Annotated[
-    float, typer.Option("-t", "--threshold", help="Similarity from which two items are alike.", rich_help_panel=_MATCH)
+    float,
+    typer.Option(
+        "-t", "--threshold", help="Similarity from which two items are alike.", rich_help_panel=_MATCH
+    ),
 ]
 Recall = Annotated[
     float,
     typer.Option("--recall", help="Share of the pairs at the threshold to be found.", rich_help_panel=_MATCH),
 ]
 Shingle = Annotated[
-    str, typer.Option("--shingle", help="word:K or char:K; word:K:bag counts repeats.", rich_help_panel=_MATCH)
+    str,
+    typer.Option("--shingle", help="word:K or char:K; word:K:bag counts repeats.", rich_help_panel=_MATCH),
 ]
 Normalize = Annotated[
     str | None,
@@ -117,17 +133,25 @@ Cluster = Annotated[
 ]  # fmt: skip
 Verify = Annotated[
     VerifyChoice,
-    typer.Option("--verify", help="exact: precision 1; sketch: estimated; none: candidates.", rich_help_panel=_MATCH),
+    typer.Option(
+        "--verify", help="exact: precision 1; sketch: estimated; none: candidates.", rich_help_panel=_MATCH
+    ),
 ]
 
 Bands = Annotated[int | None, typer.Option("--bands", help="b, instead of a plan.", rich_help_panel=_EXPERT)]
 Rows = Annotated[int | None, typer.Option("--rows", help="r, instead of a plan.", rich_help_panel=_EXPERT)]
 Tokens = Annotated[
     str | None,
-    typer.Option("--tokens", help="module:function from a text to its tokens, instead of words.", rich_help_panel=_EXPERT),
+    typer.Option(
+        "--tokens",
+        help="module:function from a text to its tokens, instead of words.",
+        rich_help_panel=_EXPERT,
+    ),
 ]
 Seed = Annotated[int, typer.Option("--seed", help="The seed of the hash functions.", rich_help_panel=_EXPERT)]
-Threads = Annotated[int | None, typer.Option("--threads", help="Threads; all cores by default.", rich_help_panel=_EXPERT)]
+Threads = Annotated[
+    int | None, typer.Option("--threads", help="Threads; all cores by default.", rich_help_panel=_EXPERT)
+]
 MaxPairs = Annotated[
     int, typer.Option("--max-pairs", help="Refuse to write more pairs than this.", rich_help_panel=_EXPERT)
 ]

@@ -58,4 +58,6 @@ def pairs(
     if json:
         print_json(result.report | {"seconds": seconds, "output": str(output) if output else None})
     at = "identical" if exact else f">= {threshold:g}"
-    job.summary(found, f"{len(result):,} pairs at {at} among {found.counts.items:,} items", seconds, quiet=quiet)
+    job.summary(
+        found, f"{len(result):,} pairs at {at} among {found.counts.items:,} items", seconds, quiet=quiet
+    )

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lookalike.cli import options as o
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from lookalike.theory import Plan
+    from lookalike.types import F64Array
 
 __all__ = ["plan"]
 
@@ -15,7 +21,9 @@ Sample = Annotated[
     list[str] | None, typer.Option("--sample", help="Files with items like yours: the plan is made for them.")
 ]
 ItemCount = Annotated[float, typer.Option("--items", help="How many items there will be, for example 1e6.")]
-Plot = Annotated[Path | None, typer.Option("--plot", help="Write the S-curve as a picture, for example curve.svg.")]
+Plot = Annotated[
+    Path | None, typer.Option("--plot", help="Write the S-curve as a picture, for example curve.svg.")
+]
 
 
 def plan(
@@ -59,7 +67,7 @@ def plan(
         print_json(_as_data(chosen))
         return
     console = out()
-    console.print(str(chosen), markup=False)
+    console.print(str(chosen), markup=False, soft_wrap=True)
     console.print()
     console.print(coloured_curve(chosen, width=min(console.width, 80)))
     console.print(_table(chosen))
@@ -67,7 +75,9 @@ def plan(
         say(f"wrote {plot}")
 
 
-def _measure(sample: list[str], column: list[str] | None, shingle: str, threshold: float):  # type: ignore[no-untyped-def]
+def _measure(
+    sample: list[str], column: list[str] | None, shingle: str, threshold: float
+) -> tuple[tuple[F64Array, F64Array], int]:
     from lookalike.config import make_config
     from lookalike.io import open_files
     from lookalike.measures import Jaccard
@@ -77,7 +87,7 @@ def _measure(sample: list[str], column: list[str] | None, shingle: str, threshol
     return background(open_files(sample, limit=20 * SAMPLE_ITEMS), config, Jaccard(config.shingle, 1, 0))
 
 
-def _table(chosen):  # type: ignore[no-untyped-def]
+def _table(chosen: Plan) -> Table:
     from rich.table import Table
 
     table = Table(header_style="bold")
@@ -89,7 +99,7 @@ def _table(chosen):  # type: ignore[no-untyped-def]
     return table
 
 
-def _as_data(chosen) -> dict[str, object]:  # type: ignore[no-untyped-def]
+def _as_data(chosen: Plan) -> dict[str, object]:
     from dataclasses import asdict
 
     return asdict(chosen) | {

@@ -7,6 +7,7 @@ stands in ‹ ›.
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -64,7 +65,7 @@ def _lines(text: bytes, shared: BoolArray) -> list[_Line]:
     return lines
 
 
-def _align(left: list[_Line], right: list[_Line]):  # type: ignore[no-untyped-def]
+def _align(left: list[_Line], right: list[_Line]) -> Iterator[tuple[_Line | str | None, _Line | str | None]]:
     """Pairs of lines; None where one side has none; equal stretches shortened to their ends."""
     matcher = difflib.SequenceMatcher(None, [x.text for x in left], [x.text for x in right], autojunk=False)
     for tag, i, i_end, j, j_end in matcher.get_opcodes():

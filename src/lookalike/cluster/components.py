@@ -15,7 +15,7 @@ __all__ = ["components", "union_edges"]
 
 
 @kernel("void(int64[::1], Array(int64,1,'C',readonly=True), Array(int64,1,'C',readonly=True))")
-def union_edges(parent, left, right):  # type: ignore[no-untyped-def]
+def union_edges(parent, left, right):
     """Unite the ends of each edge; afterwards parent[i] is the smallest item of i's component."""
     for e in range(len(left)):
         a, b = left[e], right[e]

@@ -93,7 +93,9 @@ def keep_order(
         rank = _rank_of_keys(values)
     else:
         assert policy.column is not None and isinstance(values, pa.ChunkedArray)
-        rank = _rank_of_preferred(values, policy) if policy.kind == "prefer" else _rank_of_column(values, policy)
+        rank = (
+            _rank_of_preferred(values, policy) if policy.kind == "prefer" else _rank_of_column(values, policy)
+        )
     return np.lexsort((ties, rank)).astype(np.int64, copy=False)
 
 

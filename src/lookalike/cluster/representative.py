@@ -22,7 +22,7 @@ __all__ = ["choose_keepers", "representatives"]
     "void(Array(int64,1,'C',readonly=True), Array(int64,1,'C',readonly=True), Array(int64,1,'C',readonly=True), "
     "Array(float64,1,'C',readonly=True), int64[::1], float64[::1])"
 )
-def choose_keepers(order, offsets, neighbours, weights, keeper, similarity):  # type: ignore[no-untyped-def]
+def choose_keepers(order, offsets, neighbours, weights, keeper, similarity):
     """keeper[i] = i for a kept item, otherwise the kept item it is removed for; similarity[i] to that keeper.
 
     `neighbours` and `weights` list the matches of item i at offsets[i] : offsets[i+1], in keep order.
@@ -56,5 +56,7 @@ def representatives(
     np.cumsum(np.bincount(from_, minlength=items), out=offsets[1:])
     keeper = np.empty(items, np.int64)
     similarity = np.empty(items, np.float64)
-    choose_keepers(order, offsets, to[by], np.concatenate([similarities, similarities])[by], keeper, similarity)
+    choose_keepers(
+        order, offsets, to[by], np.concatenate([similarities, similarities])[by], keeper, similarity
+    )
     return keeper, similarity

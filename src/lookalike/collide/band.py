@@ -22,7 +22,7 @@ _SHIFT = np.uint64(32)
 
 
 @kernel("void(Array(uint32,2,'C',readonly=True), int64, int64, uint64[:,::1])")
-def band_rows(signatures, bands, rows, keys):  # type: ignore[no-untyped-def]
+def band_rows(signatures, bands, rows, keys):
     """keys[i, t] = the chained `mix` of the r slots of band t of item i, two slots a step, begun with the band."""
     for item in range(len(signatures)):
         slots = signatures[item]

@@ -24,7 +24,7 @@ __all__ = ["candidates", "largest_bucket", "meeting"]
     "int64(Array(uint64,2,'C',readonly=True), Array(int64,1,'C',readonly=True), int64, "
     "int64[::1], int64[::1], int64[::1])"
 )
-def _emit_band(keys, order, band, cursor, left, right):  # type: ignore[no-untyped-def]
+def _emit_band(keys, order, band, cursor, left, right):
     """Fill left/right with new pairs of this band, going on from `cursor` = (i, j) in `order`; how many.
 
     i walks the sorted items, j the rest of i's bucket. The band is finished when cursor[0] reaches the end.

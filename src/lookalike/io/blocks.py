@@ -56,9 +56,7 @@ class Lines:
         return len(self.starts)
 
 
-def blocks(
-    place: Place, faults: Faults | None = None, on_read: OnRead | None = None, size: int = 0
-) -> Iterator[Block]:
+def blocks(place: Place, faults: Faults | None = None, on_read: OnRead | None = None, size: int = 0) -> Iterator[Block]:
     """Read a file as blocks of whole lines, without a byte order mark.
 
     A stream that breaks off (a truncated .gz) is an `InputError`; where bad rows are skipped it is one bad
@@ -115,8 +113,8 @@ def lines_of(block: Block, *, blank: bool, without: set[int]) -> Lines:
     if not blank:
         for index in np.flatnonzero(data[starts] <= 0x20):
             good[index] = bool(block.data[starts[index] : ends[index]].strip())
-    if without:
-        good &= ~np.isin(numbers, np.fromiter(without, np.int64, len(without)))
+    if without and not without.isdisjoint(range(block.line, block.end)):
+        good &= np.array([number not in without for number in range(block.line, block.end)])
     return Lines(starts[good], ends[good], numbers[good])
 
 

@@ -59,9 +59,7 @@ class Changes:
     add: Extra | None = None
 
     @classmethod
-    def checked(
-        cls, keep: Flags | None, edit: Edit | None, edit_columns: Sequence[str], add: Extra | None
-    ) -> Changes:
+    def checked(cls, keep: Flags | None, edit: Edit | None, edit_columns: Sequence[str], add: Extra | None) -> Changes:
         """Changes, with their parts checked against each other."""
         if keep is not None and (keep.dtype != np.bool_ or keep.ndim != 1):
             raise OptionError("keep: one flag (bool) per row is needed")

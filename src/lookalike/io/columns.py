@@ -125,9 +125,7 @@ def plain(rows: pa.RecordBatch) -> pa.RecordBatch:
     """The same rows without dictionary encoding and string views, which kernels do not read."""
     if not any(_fancy(kind) for kind in rows.schema.types):
         return rows
-    arrays = [
-        column.cast(_unfancy(column.type)) if _fancy(column.type) else column for column in rows.columns
-    ]
+    arrays = [column.cast(_unfancy(column.type)) if _fancy(column.type) else column for column in rows.columns]
     return pa.RecordBatch.from_arrays(arrays, names=rows.schema.names)
 
 
@@ -170,10 +168,9 @@ def as_text(array: pa.Array, type: Any) -> tuple[pa.Array, int]:
     except pa.ArrowInvalid:
         values = array.cast(pa.large_binary()).to_pylist()
     texts = [None if value is None else value.decode("utf-8", "replace") for value in values]
-    same = pc.equal(
-        pa.array(texts, pa.large_string()).cast(pa.large_binary()), pa.array(values, pa.large_binary())
-    )
-    return pa.array(texts, type), len(same) - same.null_count - (same.true_count)
+    raw = pa.array(values, pa.large_binary())
+    same = pc.equal(pa.array(texts, pa.large_string()).cast(pa.large_binary()), raw)
+    return pa.array(texts, type), len(same) - same.null_count - same.true_count
 
 
 def conform_array(array: pa.Array, type: Any) -> pa.Array:

@@ -237,16 +237,19 @@ class _Copy:
         schema = self._changes.schema(module.schema(place), place.name)
         reading = source.reading(index, None, self._on_read)
         start = self._seen
+        # Text formats hold any bytes; only typed ones need valid text.
+        target = schema if place.format == "arrow" else None
         with (
             sinking(open_sink(place.format, out, schema)) as sink,
             contextlib.closing(module.pieces(place, reading)) as pieces,
         ):
             for piece in pieces:
-                rows = piece.rows
+                count = piece.count
                 if source.limit is not None:
-                    rows = rows.slice(0, source.limit - self._seen)
-                self._put(sink, Batch(start + piece.row, index, piece.row, rows), schema)
-                self._seen += rows.num_rows
+                    count = min(count, source.limit - self._seen)
+                rows = _rows_of(piece).slice(0, count)
+                self._put(sink, Batch(start + piece.row, index, piece.row, rows), target)
+                self._seen += count
                 if source.limit is not None and self._seen >= source.limit:
                     break
 
@@ -261,13 +264,15 @@ class _Copy:
                 self._put(sink, batch, schema)
                 self._seen += batch.rows.num_rows
 
-    def _put(self, sink: Any, batch: Batch, schema: pa.Schema) -> None:
+    def _put(self, sink: Any, batch: Batch, schema: pa.Schema | None) -> None:
         rows = self._changes.apply(batch)
-        if rows.num_rows:
+        if not rows.num_rows:
+            return
+        if schema is not None:
             rows, replaced = conform(rows, schema)
             self.done.replaced += replaced
-            self.done.rows += rows.num_rows
-            sink.write(rows)
+        self.done.rows += rows.num_rows
+        sink.write(rows)
 
     def _texts(self, source: TextSource, folder: Path) -> None:
         if self._changes.add is not None:
@@ -302,12 +307,16 @@ class _Copy:
                     self._on_read(len(data))
 
 
+def _rows_of(piece: formats.Piece) -> pa.RecordBatch:
+    if piece.rows is None:
+        raise AssertionError("all rows are wanted")
+    return piece.rows
+
+
 def _same_schema(source: FileSource) -> bool:
     from lookalike.io.formats import parquet
 
-    schemas = [
-        parquet.schema(place) for index, place in enumerate(source.places) if not source.left_out(index)
-    ]
+    schemas = [parquet.schema(place) for index, place in enumerate(source.places) if not source.left_out(index)]
     return bool(schemas) and all(schema.equals(schemas[0]) for schema in schemas)
 
 

@@ -72,9 +72,7 @@ def _left(source: FileSource, number: int) -> int:
     return 2**62 if source.limit is None else max(0, source.limit - number)
 
 
-def _rewrite(
-    block: Block, found: Lines, mask: Flags, batch: Batch, changes: Changes, out: LineOutput
-) -> None:
+def _rewrite(block: Block, found: Lines, mask: Flags, batch: Batch, changes: Changes, out: LineOutput) -> None:
     """Write kept lines one by one, with edited values and added columns."""
     new: dict[str, list[Any]] = {}
     old: dict[str, list[Any]] = {}

@@ -133,7 +133,10 @@ def _remote(address: str, format: str | None) -> list[Place]:
 
         system, path = url_to_fs(address)
         if glob.has_magic(path):
-            found = sorted(name for name in system.glob(path) if system.isfile(name))
+            matches = (
+                name for name in system.glob(path) if not _base(name).startswith(".") or _base(path).startswith(".")
+            )
+            found = sorted(name for name in matches if system.isfile(name))
             if not found:
                 raise InputError(f"{address}: no file matches this pattern")
         elif system.isdir(path):
@@ -152,6 +155,10 @@ def _texts(address: str, system: Any, names: list[str]) -> list[Place]:
     if not names:
         raise InputError(f"{address}: no data or text files in this folder")
     return [_place(system.unstrip_protocol(name), "text", name, system) for name in names]
+
+
+def _base(path: str) -> str:
+    return path.rpartition("/")[2]
 
 
 def _visible(names: Iterable[str], folder: str) -> list[str]:

@@ -269,7 +269,7 @@ class FileSource:
         return self._starts[index]
 
     def first_rows(self) -> Sequence[int]:
-        """The running number of the first row of each file; one past the end for files that `limit` cut off."""
+        """The running number of the first row of each file; past the end for files that `limit` cut off."""
         self.settle()
         return [*self._starts, *([self._end] * (len(self.places) - len(self._starts)))]
 

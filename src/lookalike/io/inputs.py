@@ -43,7 +43,7 @@ def open_source(
         check_format(format)
         check_limits(limit, batch_rows, batch_bytes)
         table = to_table(items)
-        named = isinstance(items, Mapping) or hasattr(items, "index") and hasattr(items, "to_frame")
+        named = isinstance(items, Mapping) or (hasattr(items, "index") and hasattr(items, "to_frame"))
         natural_id = "id" if named and "id" in table.column_names else None
         return MemorySource(table, limit, batch_rows, batch_bytes, natural_id)
     return open_files(

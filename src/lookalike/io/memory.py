@@ -146,9 +146,7 @@ def _column(values: list[Any], place: Callable[[str], str]) -> tuple[str, Any]:
     if all(issubclass(kind, str) for kind in kinds):
         return "text", _strings(values)
     if all(issubclass(kind, bytes | bytearray | memoryview) for kind in kinds):
-        return "text", pa.array(
-            [None if value is None else bytes(value) for value in values], pa.large_binary()
-        )
+        return "text", pa.array([None if value is None else bytes(value) for value in values], pa.large_binary())
     if all(_is_group(kind) for kind in kinds):
         return "items", _groups(values, place)
     first = next(value for value in values if value is not None)
@@ -197,7 +195,8 @@ def _groups(values: list[Any], place: Callable[[str], str]) -> Any:
         if any(issubclass(each, np.integer) for each in kinds):
             group = [int(item) if isinstance(item, np.integer) else item for item in group]
             kinds = set(map(type, group))
-        kind = kind or next(iter(kinds), None)
+        if kind is None and group:
+            kind = type(group[0])
         if kinds and (kind not in (int, str) or kinds != {kind}):
             raise InputError(_wrong_element(group, kind, place(str(position))))
         if kind is int and group:

@@ -54,7 +54,7 @@ class Source(Protocol):
 
     @property
     def natural_id(self) -> str | None:
-        """The column that names the rows by the nature of the input: a dict's keys, the paths of text files."""
+        """The column that names the rows by the nature of the input: a dict's keys, paths of texts."""
 
     def first_rows(self) -> Sequence[int]:
         """The running number of the first row of each file."""

@@ -202,9 +202,7 @@ def sinking(sink: Sink) -> Iterator[Any]:
     sink.close()
 
 
-def save_table(
-    table: pa.Table, path: str | Path, *, overwrite: bool = False, format: str | None = None
-) -> None:
+def save_table(table: pa.Table, path: str | Path, *, overwrite: bool = False, format: str | None = None) -> None:
     """Write a table, by the ending of the path or as `format` says; "-" is standard output, JSONL by default.
 
     Raises:

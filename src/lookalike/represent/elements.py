@@ -60,7 +60,9 @@ def sets_of_hashes(
     ends = np.empty(rows + 1, np.int64)
     fingerprints = np.empty((rows, 2), np.uint64)
     table, counts = np.empty(capacity, np.uint64), np.empty(capacity, np.int32)
-    kernels.shingle_tokens(hashes, offsets, k, flags, np.empty(longest + 1, np.uint64), table, counts, values, ends, fingerprints)
+    kernels.shingle_tokens(
+        hashes, offsets, k, flags, np.empty(longest + 1, np.uint64), table, counts, values, ends, fingerprints
+    )
     empty = np.flatnonzero(np.diff(ends) == 0)
     if len(empty):
         data, cut = raw if raw is not None else (np.empty(0, np.uint8), np.zeros(rows + 1, np.int64))
@@ -109,7 +111,12 @@ def _hash_elements(elements: pa.Array) -> U64Array:
         return hashes
     if pa.types.is_null(kind):
         return hashes[:0]
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+    if (
+        pa.types.is_string(kind)
+        or pa.types.is_large_string(kind)
+        or pa.types.is_binary(kind)
+        or pa.types.is_large_binary(kind)
+    ):
         from lookalike.represent.text import text_buffers
 
         data, offsets = text_buffers(elements)

@@ -25,7 +25,16 @@ import numpy as np
 
 from lookalike.jit import device, kernel, load_u64, peek, poke, trailing_zeros
 from lookalike.represent.unicode import (
-    CLASS_SHIFT, DIGIT, IGNORED, LONE, MARK, MULTI, OTHER, POINT_MASK, SLOW, SPACE,
+    CLASS_SHIFT,
+    DIGIT,
+    IGNORED,
+    LONE,
+    MARK,
+    MULTI,
+    OTHER,
+    POINT_MASK,
+    SLOW,
+    SPACE,
 )  # fmt: skip
 from lookalike.spec import C1, C2, GOLDEN, TOKEN_FACTOR, hash_bytes, hash_span, mix
 
@@ -253,7 +262,9 @@ def _decode_slow(
         else:
             for j in range(np.int64(expansion[offset])):
                 folded = np.int64(expansion[offset + 1 + j])
-                m = _append_decomposed(folded, from_, index, decompose, expansion, cps, origin, m, want_origin)
+                m = _append_decomposed(
+                    folded, from_, index, decompose, expansion, cps, origin, m, want_origin
+                )
     _order_marks(cps, origin, m, index, ccc, want_origin)
     m = _compose(cps, origin, spare_origin, m, index, ccc, pair, composed, want_origin)
     for i in range(m):
@@ -621,9 +632,7 @@ _TABLES = (
     f"Array(uint16,1,'C',readonly=True), Array(uint16,1,'C',readonly=True), Array(uint32,1,'C',readonly=True), "
     f"Array(uint64,1,'C',readonly=True), Array(uint32,1,'C',readonly=True)"
 )
-_SCRATCH = (
-    "uint8[::1], uint8[::1], uint32[::1], uint8[::1], uint32[::1], int32[::1], int32[::1], uint64[::1], uint64[::1]"
-)
+_SCRATCH = "uint8[::1], uint8[::1], uint32[::1], uint8[::1], uint32[::1], int32[::1], int32[::1], uint64[::1], uint64[::1]"
 
 
 @kernel(

@@ -28,10 +28,15 @@ def text_buffers(texts: pa.Array) -> tuple[U8Array, I64Array]:
     """The bytes and the n + 1 offsets of an Arrow string or binary array; a null is the empty string."""
     kind = texts.type
     if pa.types.is_dictionary(kind) or pa.types.is_string_view(kind) or pa.types.is_binary_view(kind):
-        texts = texts.cast(pa.large_string() if pa.types.is_string(getattr(kind, "value_type", kind)) else pa.large_binary())
+        texts = texts.cast(
+            pa.large_string() if pa.types.is_string(getattr(kind, "value_type", kind)) else pa.large_binary()
+        )
         kind = texts.type
     if not (
-        pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind)
+        pa.types.is_string(kind)
+        or pa.types.is_large_string(kind)
+        or pa.types.is_binary(kind)
+        or pa.types.is_large_binary(kind)
     ):
         raise InputError(f"the text column holds {kind}, not text")
     if texts.null_count:
@@ -113,7 +118,9 @@ def shingle_texts(texts: pa.Array, shingle: Shingle) -> Sets:
     rows = len(offsets) - 1
     longest = int(np.diff(offsets).max(initial=0))
     if longest > LONGEST_ROW:
-        raise InputError(f"a text of {longest:,} bytes is too long: {LONGEST_ROW:,} bytes is the most one item may have")
+        raise InputError(
+            f"a text of {longest:,} bytes is too long: {LONGEST_ROW:,} bytes is the most one item may have"
+        )
     values = _scratch.take("values", int(offsets[-1] - offsets[0]) + rows, np.uint64)
     ends = np.empty(rows + 1, np.int64)
     fingerprints = np.empty((rows, 2), np.uint64)

@@ -19,9 +19,9 @@ import numpy as np
 
 from lookalike.jit import kernel
 from lookalike.spec import GOLDEN, mix
-from lookalike.types import Sets, U32Array, U64Array
+from lookalike.types import F64Array, I64Array, Sets, U32Array
 
-__all__ = ["EMPTY_SLOT", "constants", "minhash_rows", "sketch_sets"]
+__all__ = ["EMPTY_SLOT", "agreement", "constants", "minhash_rows", "sketch_sets"]
 
 # The slots of an item without elements. Such an item has no band keys, so this value is never compared.
 EMPTY_SLOT = np.uint32(0xFFFFFFFF)
@@ -30,7 +30,7 @@ _SHIFT = np.uint64(32)
 
 
 @kernel("void(uint64, uint32[::1], uint32[::1])")
-def _fill_constants(seed, a, b):  # type: ignore[no-untyped-def]
+def _fill_constants(seed, a, b):
     state = mix(seed)
     for j in range(len(a)):
         a[j] = np.uint32(mix(state + np.uint64(2 * j + 1) * GOLDEN) >> _SHIFT) | np.uint32(1)
@@ -49,7 +49,7 @@ def constants(slots: int, seed: int) -> tuple[U32Array, U32Array]:
     "void(Array(uint64,1,'C',readonly=True), Array(int64,1,'C',readonly=True), "
     "Array(uint32,1,'C',readonly=True), Array(uint32,1,'C',readonly=True), uint32[:,::1])"
 )
-def minhash_rows(values, offsets, a, b, signatures):  # type: ignore[no-untyped-def]
+def minhash_rows(values, offsets, a, b, signatures):
     """signatures[i, j] = min over x in row i of (a[j]·(x >> 32) + b[j]) mod 2³²."""
     slots = len(a)
     for row in range(len(offsets) - 1):
@@ -88,7 +88,7 @@ def sketch_sets(sets: Sets, a: U32Array, b: U32Array) -> U32Array:
     return signatures
 
 
-def agreement(signatures: U32Array, i: U64Array, j: U64Array) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def agreement(signatures: U32Array, i: I64Array, j: I64Array) -> F64Array:
     """The share of slots in which rows i and j agree: the estimate of their similarity."""
     shares = np.empty(len(i), np.float64)
     for start in range(0, len(i), 65536):

@@ -156,16 +156,17 @@ def _report(place: Place, faults: Faults, invalid: dict[int, tuple[int, int]]) -
 
 
 def _lines_of_rows(place: Place, numbers: set[int]) -> dict[int, int]:
-    """The line of each of these physical rows (from 1, the header included)."""
+    """The line on which each of these rows starts (rows from 1, the header included, blank lines not)."""
     lines: dict[int, int] = {}
     limit = csv.field_size_limit(sys.maxsize)
     try:
         with place.stream() as stream:
             text = io.TextIOWrapper(io.BufferedReader(stream), "utf-8-sig", "replace", newline="")
             rows = csv.reader(text, delimiter=_delimiter(place.format))
-            before = 0
-            for number, _ in enumerate(rows, 1):
-                if number in numbers:
+            before = number = 0
+            for row in rows:
+                number += bool(row)
+                if row and number in numbers:
                     lines[number] = before + 1
                     if len(lines) == len(numbers):
                         break

@@ -140,7 +140,7 @@ def _block_types(place: Place, block: Block, faults: Faults) -> dict[str, Any]:
         except pa.ArrowInvalid:
             pass
         else:
-            if table.num_rows == len(lines_of(block, blank=False, without=set())) and not _lossy(table):
+            if table.num_rows == _rows_in(block) and not _lossy(table):
                 return {field.name: _undated(field.type) for field in table.schema}
     return types_of(row for _, row in objects(block, place.name, faults))
 
@@ -163,22 +163,20 @@ class _Parser:
         for attempt in (self._told, self._inferred):
             try:
                 table = attempt(data)
+                if table is None or table.num_rows != expected or _lossy(table, self._reading.fixed):
+                    continue
+                rows = _batch(table)
             except pa.ArrowException:
                 continue
-            if table is None or _lossy(table, self._reading.fixed):
-                continue
-            if table.num_rows != expected:
-                expected = len(lines_of(Block(1, data, expected), blank=False, without=set()))
-            if table.num_rows == expected:
-                self._guess.update({field.name: field.type for field in table.schema})
-                return _batch(table)
+            self._guess.update({field.name: field.type for field in table.schema})
+            return rows
         return self._slow(block)
 
     def _good(self, block: Block) -> tuple[bytes, int]:
         """The block without lines that are known to be bad, and how many lines are left."""
         known = self._reading.faults.places
-        if not any(block.line <= number < block.end for number in known):
-            return block.data, block.count
+        if not known or known.isdisjoint(range(block.line, block.end)):
+            return block.data, _rows_in(block)
         lines = lines_of(block, blank=False, without=known)
         return b"".join(pick(block, lines, np.ones(len(lines), np.bool_))), len(lines)
 
@@ -203,15 +201,10 @@ class _Parser:
         table = _read(data, pa.schema(list(told.items())) if told and self._checked else None, "infer")
         self._check(table.schema.names)
         types = {
-            name: told.get(
-                name, _undated(table.schema.field(name).type) if name in table.schema.names else pa.null()
-            )
+            name: told.get(name, _undated(table.schema.field(name).type) if name in table.schema.names else pa.null())
             for name in self._columns
         }
-        if any(
-            name not in table.schema.names or table.schema.field(name).type != kind
-            for name, kind in types.items()
-        ):
+        if any(name not in table.schema.names or table.schema.field(name).type != kind for name, kind in types.items()):
             return _read(data, pa.schema(list(types.items())), "ignore")
         return table.select(list(self._columns))
 
@@ -242,6 +235,16 @@ class _Parser:
         return pa.RecordBatch.from_arrays(arrays, names=list(self._columns))
 
 
+def _rows_in(block: Block) -> int:
+    """How many rows Arrow should find; -1 if it would take something for a row that is not an object."""
+    data = block.data
+    if b"\nnull" in data or data.startswith(b"null"):
+        return -1
+    if data[0] <= 0x20 or any(space in data for space in (b"\n\n", b"\n\r", b"\n ", b"\n\t")):
+        return len(lines_of(block, blank=False, without=set()))
+    return block.count
+
+
 def _read(data: bytes, schema: pa.Schema | None, others: str, threads: bool = True) -> pa.Table:
     """Arrow's parser. A line longer than its blocks is met by one block for everything."""
     options = pj.ParseOptions(explicit_schema=schema, unexpected_field_behavior=others)
@@ -257,6 +260,7 @@ def _read(data: bytes, schema: pa.Schema | None, others: str, threads: bool = Tr
 
 
 def _batch(table: pa.Table) -> pa.RecordBatch:
+    table.validate()  # lists of nothing but nulls come out of Arrow's parser too short
     columns = []
     for column in table.columns:
         whole = column.combine_chunks()
