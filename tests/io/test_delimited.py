@@ -127,3 +127,26 @@ def test_a_table_of_one_column_keeps_its_empty_rows(tmp_path: Path) -> None:
     save_table(pa.table({"text": ["", "a", None]}), path)
     assert path.read_bytes() == b'text\n""\na\n""\n'
     assert rows_of(open_files([str(path)])) == [{"text": ""}, {"text": "a"}, {"text": ""}]
+
+
+def test_columns_of_every_kind_become_cells(tmp_path: Path) -> None:
+    table = pa.table(
+        {
+            "view": pa.array(["a", None], pa.string_view()),
+            "bytes": pa.array([b"x,", b""], pa.binary_view()),
+            "kind": pa.array(["k", "k"]).dictionary_encode(),
+            "flag": [True, None],
+            "float": [1.0, 0.25],
+            "when": pa.array([0, None], pa.timestamp("s")),
+            "day": pa.array([0, 1], pa.date32()),
+            "list": [["a"], None],
+            "nothing": pa.nulls(2),
+        }
+    )
+    path = tmp_path / "out.csv"
+    save_table(table, path)
+    assert path.read_text().splitlines() == [
+        "view,bytes,kind,flag,float,when,day,list,nothing",
+        'a,"x,",k,true,1.0,1970-01-01T00:00:00,1970-01-01,"[""a""]",',
+        ",,k,,0.25,,1970-01-02,,",
+    ]

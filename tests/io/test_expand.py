@@ -93,7 +93,7 @@ def test_endings_are_read_without_regard_to_case(folder: Path) -> None:
         (["x.parquet.gz"], "x.parquet.gz: a parquet file inside gzip can not be read; unpack it first"),
         (["memory://nope/x.jsonl"], "memory://nope/x.jsonl: no such file or folder"),
         (["memory://nope/*.jsonl"], "memory://nope/*.jsonl: no file matches this pattern"),
-        (["nosuchthing://x"], "nosuchthing://x: Protocol not known: nosuchthing"),
+        (["nosuchthing://x"], "nosuchthing://x: protocol not known: nosuchthing"),
     ],
 )
 def test_what_is_not_there_is_said(folder: Path, paths: list[str], message: str) -> None:

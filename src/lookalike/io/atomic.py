@@ -61,7 +61,7 @@ def atomic_file(path: str | Path, overwrite: bool = False) -> Iterator[Path]:
                 return
             if not overwrite:
                 raise OutputError(f"{path} exists; use --overwrite to replace it")
-        target.parent.mkdir(parents=True, exist_ok=True)
+        _make_parent(path, target)
         part = _part(target)
         try:
             part.touch(exist_ok=False)
@@ -91,17 +91,27 @@ def atomic_folder(path: str | Path, overwrite: bool = False, *, run: bool = True
     target = _resolved(path)
     with writing(str(path)):
         old = _check_folder(path, target, overwrite, run)
-        target.parent.mkdir(parents=True, exist_ok=True)
+        _make_parent(path, target)
         part = _part(target)
         try:
             part.mkdir()
             yield part
             _sync_tree(part)
             _swap(part, target, old)
+        except OutputError as error:
+            shutil.rmtree(part, ignore_errors=True)
+            raise OutputError(str(error).replace(str(part), str(path))) from error
         except BaseException:
             shutil.rmtree(part, ignore_errors=True)
             raise
         _sync(target.parent)
+
+
+def _make_parent(path: str | Path, target: Path) -> None:
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise OutputError(f"can not write {path}: part of its path is a file, not a folder") from error
 
 
 def _check_folder(path: str | Path, target: Path, overwrite: bool, run: bool) -> bool:

@@ -31,12 +31,25 @@ class Block:
     Attributes:
         line: the number of the first line in the file, from 1.
         data: the bytes.
-        count: how many lines there are.
+        breaks: where the newlines are (int64); the end of the data stands for one that is missing.
     """
 
     line: int
     data: bytes
-    count: int
+    breaks: npt.NDArray[np.int64]
+
+    @classmethod
+    def of(cls, line: int, data: bytes) -> Block:
+        """A block, with its newlines looked up."""
+        breaks = np.flatnonzero(np.frombuffer(data, np.uint8) == 0x0A)
+        if not data.endswith(b"\n"):
+            breaks = np.append(breaks, len(data))
+        return cls(line, data, breaks)
+
+    @property
+    def count(self) -> int:
+        """How many lines there are."""
+        return len(self.breaks)
 
     @property
     def end(self) -> int:
@@ -50,13 +63,12 @@ class Lines:
 
     starts: npt.NDArray[np.int64]
     ends: npt.NDArray[np.int64]
-    numbers: npt.NDArray[np.int64]
 
     def __len__(self) -> int:
         return len(self.starts)
 
 
-def blocks(place: Place, faults: Faults | None = None, on_read: OnRead | None = None, size: int = 0) -> Iterator[Block]:
+def blocks(place: Place, faults: Faults | None = None, on_read: OnRead | None = None) -> Iterator[Block]:
     """Read a file as blocks of whole lines, without a byte order mark.
 
     A stream that breaks off (a truncated .gz) is an `InputError`; where bad rows are skipped it is one bad
@@ -64,12 +76,11 @@ def blocks(place: Place, faults: Faults | None = None, on_read: OnRead | None = 
     """
     line = 1
     tail: list[bytes] = []
-    size = size or BLOCK_BYTES
     with place.stream() as stream:
         start = True
         while True:
             try:
-                data = stream.read(size)
+                data = stream.read(BLOCK_BYTES)
             except InputError as error:
                 if faults is None:
                     raise
@@ -82,10 +93,7 @@ def blocks(place: Place, faults: Faults | None = None, on_read: OnRead | None = 
                 start = False
                 if data.startswith(_UTF16):
                     raise InputError(f"{place.name}: is UTF-16; convert it to UTF-8 first")
-                data_was = len(data)
                 data = data.removeprefix(_BOM)
-                if not data and data_was:
-                    continue
             if not data:
                 break
             cut = data.rfind(b"\n") + 1
@@ -94,28 +102,25 @@ def blocks(place: Place, faults: Faults | None = None, on_read: OnRead | None = 
                 continue
             whole = b"".join([*tail, data[:cut]]) if tail or cut < len(data) else data
             tail = [data[cut:]] if cut < len(data) else []
-            block = Block(line, whole, whole.count(b"\n"))
+            block = Block.of(line, whole)
             yield block
             line = block.end
         if tail:
-            yield Block(line, b"".join(tail), 1)
+            yield Block.of(line, b"".join(tail))
 
 
 def lines_of(block: Block, *, blank: bool, without: set[int]) -> Lines:
     """The lines of a block: with or without blank ones, and without those of these numbers."""
     data = np.frombuffer(block.data, np.uint8)
-    ends = np.flatnonzero(data == 0x0A).astype(np.int64) + 1
-    if not block.data.endswith(b"\n"):
-        ends = np.append(ends, np.int64(len(data)))
+    ends = np.minimum(block.breaks + 1, len(data))
     starts = np.concatenate([np.zeros(1, np.int64), ends[:-1]])
-    numbers = np.arange(block.line, block.end, dtype=np.int64)
     good = np.ones(len(starts), np.bool_)
     if not blank:
         for index in np.flatnonzero(data[starts] <= 0x20):
             good[index] = bool(block.data[starts[index] : ends[index]].strip())
     if without and not without.isdisjoint(range(block.line, block.end)):
         good &= np.array([number not in without for number in range(block.line, block.end)])
-    return Lines(starts[good], ends[good], numbers[good])
+    return Lines(starts[good], ends[good])
 
 
 def pick(block: Block, lines: Lines, keep: npt.NDArray[np.bool_]) -> list[memoryview]:

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.errors import InputError, OptionError
+from lookalike.io.columns import without_views
 from lookalike.io.source import Batch, Flags
 
 Edit = Callable[[Batch], Batch]
@@ -110,7 +111,7 @@ class Changes:
             names += added.schema.names
             arrays += added.columns
         rows = pa.RecordBatch.from_arrays(arrays, names=names)
-        return rows if mask.all() else rows.filter(pa.array(mask))
+        return rows if mask.all() else without_views(rows).filter(pa.array(mask))
 
 
 def _with(rows: pa.RecordBatch, add: Extra) -> pa.RecordBatch:

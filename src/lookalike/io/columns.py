@@ -25,10 +25,12 @@ __all__ = [
     "conform",
     "honest",
     "is_text",
+    "json_type",
     "merge",
     "merge_json",
     "plain",
     "storable",
+    "without_views",
 ]
 
 
@@ -71,6 +73,17 @@ def check_types(where: str, schema: pa.Schema, expect: Mapping[str, Any]) -> Non
         if index >= 0 and not _same_family(schema.field(index).type, wanted):
             word = "text" if is_text(wanted) else str(wanted)
             raise InputError(f"{where}: column '{name}' is {schema.field(index).type}, not {word}")
+
+
+def json_type(type: Any) -> Any:
+    """The type that a JSONL column gets where one of this family is expected."""
+    if is_text(type):
+        return pa.string()
+    if pa.types.is_integer(type):
+        return pa.int64()
+    if pa.types.is_floating(type):
+        return pa.float64()
+    return pa.list_(json_type(type.value_type)) if _is_list(type) else type
 
 
 def merge_json(a: Any, b: Any) -> Any:
@@ -123,23 +136,34 @@ def concat(chunks: Sequence[pa.Array]) -> pa.Array | pa.ChunkedArray:
 
 def plain(rows: pa.RecordBatch) -> pa.RecordBatch:
     """The same rows without dictionary encoding and string views, which kernels do not read."""
-    if not any(_fancy(kind) for kind in rows.schema.types):
+    rows = without_views(rows)
+    if not any(pa.types.is_dictionary(kind) for kind in rows.schema.types):
         return rows
-    arrays = [column.cast(_unfancy(column.type)) if _fancy(column.type) else column for column in rows.columns]
+    arrays = [
+        column.cast(_viewless(column.type.value_type)) if pa.types.is_dictionary(column.type) else column
+        for column in rows.columns
+    ]
     return pa.RecordBatch.from_arrays(arrays, names=rows.schema.names)
 
 
-def _fancy(type: Any) -> bool:
-    kinds = (pa.types.is_dictionary, pa.types.is_string_view, pa.types.is_binary_view)
-    return any(kind(type) for kind in kinds)
+def without_views(rows: pa.RecordBatch) -> pa.RecordBatch:
+    """The same rows with large strings in place of string views, of which Arrow can not filter any."""
+    if not any("_view" in str(kind) for kind in rows.schema.types):
+        return rows
+    arrays = [column.cast(_viewless(column.type)) for column in rows.columns]
+    return pa.RecordBatch.from_arrays(arrays, names=rows.schema.names)
 
 
-def _unfancy(type: Any) -> Any:
-    if pa.types.is_dictionary(type):
-        return _unfancy(type.value_type)
+def _viewless(type: Any) -> Any:
     if pa.types.is_string_view(type):
         return pa.large_string()
-    return pa.large_binary() if pa.types.is_binary_view(type) else type
+    if pa.types.is_binary_view(type):
+        return pa.large_binary()
+    if pa.types.is_list(type) or pa.types.is_large_list(type):
+        return pa.large_list(_viewless(type.value_type))
+    if pa.types.is_struct(type):
+        return pa.struct([pa.field(field.name, _viewless(field.type)) for field in type])
+    return type
 
 
 def honest(array: pa.Array) -> pa.Array:

@@ -30,7 +30,7 @@ from lookalike.io.texts import TextSource
 from lookalike.io.write import is_file, open_output, open_sink, output_format, sinking
 
 _LINE_ENDINGS = (".txt", ".text", ".log", ".lines")
-_STDIN_NAMES = {
+_STREAM_NAMES = {
     "parquet": "stdin.parquet",
     "jsonl": "stdin.jsonl",
     "csv": "stdin.csv",
@@ -91,14 +91,11 @@ def copy_rows(
         OutputError: if the output is in the way or can not be written.
     """
     changes = Changes.checked(keep, edit, edit_columns, add)
-    if isinstance(source, FileSource | TextSource):
-        source.settle()
     job = _Copy(source, changes, on_read)
     if _goes_to_file(source, destination):
         job.to_file(destination, overwrite, format)
     else:
         job.to_folder(destination)
-    job.check_count()
     return job.done
 
 
@@ -123,7 +120,12 @@ class _Copy:
         self._seen = 0
         self.done = Copied(0, [])
 
-    def check_count(self) -> None:
+    def _start(self) -> None:
+        """Bad rows must be known before lines are copied unparsed."""
+        if isinstance(self._source, FileSource | TextSource) and self._source.skips_bad:
+            self._source.settle()
+
+    def _check_count(self) -> None:
         """Raise `InputError` if fewer rows came by than there are flags."""
         keep = self._changes.keep
         if keep is not None and self._seen != len(keep):
@@ -139,6 +141,7 @@ class _Copy:
             target: Any = destination
             if str(destination) != "-":
                 target = stack.enter_context(atomic_file(destination, overwrite))
+            self._start()
             if isinstance(source, FileSource) and own and self._by_line(found):
                 out = stack.enter_context(open_output(target, compression))
                 self._lines(source, range(len(source.places)), LineOutput(out))
@@ -148,6 +151,7 @@ class _Copy:
             else:
                 out = stack.enter_context(open_output(target, compression))
                 self._rows(found, out)
+            self._check_count()
 
     def _output_format(self, destination: str | Path, format: str | None) -> tuple[str, str | None]:
         own = _formats_of(self._source)
@@ -168,6 +172,7 @@ class _Copy:
         """Each input file to a file of its own."""
         source = self._source
         with atomic_folder(destination, run=False) as folder:
+            self._start()
             if isinstance(source, TextSource):
                 self._texts(source, folder)
             elif isinstance(source, FileSource):
@@ -179,6 +184,7 @@ class _Copy:
                 self.done.files.append("items.parquet")
                 with open_output(folder / "items.parquet", None) as out:
                     self._rows("parquet", out)
+            self._check_count()
 
     def _mirror(self, source: FileSource, index: int, target: Path, name: str) -> None:
         place = source.places[index]
@@ -322,14 +328,24 @@ def _same_schema(source: FileSource) -> bool:
 
 def mirrored(places: list[Place]) -> list[str]:
     """A name below a common folder for each file, by its path below the folder that all share."""
-    paths = []
-    for place in places:
-        if place.name == "-" or (place.path != place.name and not place.remote):
-            paths.append("/" + _STDIN_NAMES.get(place.format, "stdin.txt"))
-        elif place.remote:
-            parts = urlsplit(place.name)
-            paths.append("/" + f"{parts.netloc}/{parts.path}".strip("/").replace("//", "/"))
-        else:
-            paths.append(os.path.realpath(place.path))
-    common = os.path.commonpath([os.path.dirname(path) for path in paths])  # noqa: PTH120
-    return [os.path.relpath(path, common) for path in paths]
+    paths = [_whole_path(place) for place in places]
+    folders = [os.path.dirname(path) for path in paths if path]  # noqa: PTH120
+    common = os.path.commonpath(folders) if folders else "/"
+    names: list[str] = []
+    for place, path in zip(places, paths, strict=True):
+        name = os.path.relpath(path, common) if path else _STREAM_NAMES.get(place.format, "stdin.txt")
+        stem, dot, ending = name.rpartition(".")
+        copies = 1
+        while name in names:
+            copies += 1
+            name = f"{stem}-{copies}{dot}{ending}"
+        names.append(name)
+    return names
+
+
+def _whole_path(place: Place) -> str:
+    """The path from the root on, whatever that is; nothing for a stream, whose copy has a name of its own."""
+    if place.remote:
+        parts = urlsplit(place.name)
+        return "/" + f"{parts.netloc}/{parts.path}".strip("/").replace("//", "/")
+    return os.path.abspath(place.path) if place.path == place.name else ""  # noqa: PTH100

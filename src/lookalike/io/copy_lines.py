@@ -59,8 +59,7 @@ def copy_lines(
         if changes.add is not None:
             _rewrite(block, found, mask, Batch(start + row, index, row, None), changes, out)
         else:
-            found = Lines(found.starts[: len(mask)], found.ends[: len(mask)], found.numbers[: len(mask)])
-            for piece in pick(block, found, mask):
+            for piece in pick(block, Lines(found.starts[: len(mask)], found.ends[: len(mask)]), mask):
                 out.write(piece)
         row, kept = row + len(mask), kept + int(mask.sum())
         if len(mask) < len(found):

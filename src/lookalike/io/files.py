@@ -7,11 +7,12 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from lookalike.errors import InputError, OptionError
 from lookalike.io import formats
-from lookalike.io.columns import check_types, merge, merge_json, plain
+from lookalike.io.columns import check_types, json_type, merge, merge_json, plain
 from lookalike.io.expand import expand
 from lookalike.io.faults import FaultLog, Faults
 from lookalike.io.formats import Piece, Reading
@@ -70,6 +71,7 @@ class FileSource:
         self._end = 0
         self._whole = False
         self._checked: set[tuple[int, tuple[str, ...]]] = set()
+        self._first: pa.Schema | None = None
         self._full: pa.Schema | None = None
 
     @property
@@ -83,6 +85,11 @@ class FileSource:
         return self._log.skipped
 
     @property
+    def skips_bad(self) -> bool:
+        """Whether bad rows are left out instead of raised."""
+        return self._log.skip
+
+    @property
     def bad(self) -> list[str]:
         """The first few messages about them."""
         return self._log.messages
@@ -94,6 +101,8 @@ class FileSource:
 
     def schema(self) -> pa.Schema:
         """The columns of the first file that can be read and has any."""
+        if self._first is not None:
+            return self._first
         found: pa.Schema | None = None
         for index, place in enumerate(self.places):
             try:
@@ -104,6 +113,7 @@ class FileSource:
                 continue
             if found.names:
                 break
+        self._first = found
         return found
 
     def full_schema(self) -> pa.Schema:
@@ -169,7 +179,7 @@ class FileSource:
     def settle(self) -> None:
         """Make sure that every row has been looked at once, so that bad ones are known."""
         if not self._whole:
-            for _ in self.batches(self.schema().names[:1]):
+            for _ in self.batches((), only=np.zeros(0, np.bool_)):
                 pass
 
     def left_out(self, index: int) -> bool:
@@ -215,7 +225,7 @@ class FileSource:
     ) -> Reading:
         """How a pass reads one file."""
         names = None if columns is None else tuple(columns)
-        fixed: dict[str, Any] = dict(expect or {})
+        fixed = {name: json_type(kind) for name, kind in (expect or {}).items()}
         if names is None and self.places[index].format == "jsonl":
             full = self.full_schema()
             fixed = {field.name: field.type for field in full} | fixed

@@ -17,10 +17,10 @@ def reason(error: BaseException) -> str:
 
     The system's own word is used where there is one: Arrow wraps it in several sentences.
     """
-    if isinstance(error, OSError) and error.errno:
-        text = os.strerror(error.errno)
-    else:
-        text = " ".join(str(error).split()) or type(error).__name__
+    known = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else ""
+    text = known or " ".join(str(error).split())
+    if not text:
+        return type(error).__name__
     if len(text) > _LONGEST_REASON:
         text = text[: _LONGEST_REASON - 1] + "…"
     return text[:1].lower() + text[1:] if text[1:2].islower() else text

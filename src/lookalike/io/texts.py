@@ -47,6 +47,11 @@ class TextSource:
         return self._log.skipped
 
     @property
+    def skips_bad(self) -> bool:
+        """Whether bad rows are left out instead of raised."""
+        return self._log.skip
+
+    @property
     def bad(self) -> list[str]:
         """The first few messages about them."""
         return self._log.messages

@@ -42,7 +42,7 @@ def pieces(place: Place, reading: Reading) -> Generator[Piece, None, None]:
         return
     with file:
         reading.faults.settle(1)
-        if reading.columns is not None:
+        if reading.columns:
             file.select(reading.columns)
         row = 0
         for rows in file.batches():

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pcsv
 
 from lookalike.errors import InputError
-from lookalike.io.columns import bytes_of, honest
+from lookalike.io.columns import bytes_of, honest, is_text
 from lookalike.io.faults import Faults
 from lookalike.io.formats import Piece, Reading
 from lookalike.io.json_text import literals, scalars
@@ -28,6 +28,7 @@ from lookalike.io.places import Place
 
 _BLOCK_BYTES = 8 << 20
 _LARGEST_BLOCK = 2**31 - 1
+_WRITE_ROWS = 16_384
 _CELL = pa.large_binary()
 
 __all__ = ["Sink", "count", "pieces", "schema"]
@@ -189,8 +190,8 @@ class Sink:
 
     def write(self, rows: pa.RecordBatch) -> None:
         """Write rows, a line each (a quoted cell may hold more lines)."""
-        if rows.num_rows:
-            self._write(rows.columns)
+        for start in range(0, rows.num_rows, _WRITE_ROWS):
+            self._write(rows.slice(start, _WRITE_ROWS).columns)
 
     def close(self) -> None:
         """Nothing is held back."""
@@ -223,8 +224,9 @@ def _cells(column: Any) -> Any:
     kind = column.type
     if pa.types.is_dictionary(kind):
         return _cells(column.cast(kind.value_type))
-    texts = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
-    if any(is_kind(kind) for is_kind in texts):
+    if pa.types.is_string_view(kind) or pa.types.is_binary_view(kind):
+        column = column.cast(pa.large_string() if pa.types.is_string_view(kind) else _CELL)
+    if is_text(kind):
         cells = column.cast(_CELL)
     elif pa.types.is_temporal(kind):
         cells = scalars(column).cast(_CELL)

@@ -54,10 +54,9 @@ def good_lines(place: Place, faults: Faults, reading: Reading) -> Iterator[tuple
 
 
 def _texts(block: Block) -> pa.Array:
-    data = block.data.replace(b"\r\n", b"\n") if b"\r\n" in block.data else block.data
-    if not data.endswith(b"\n"):
-        data += b"\n"
-    newlines = np.flatnonzero(np.frombuffer(data, np.uint8) == 0x0A)
+    if b"\r\n" in block.data:
+        block = Block.of(block.line, block.data.replace(b"\r\n", b"\n"))
+    data, newlines = block.data, block.breaks
     offsets = np.concatenate([[0], newlines - np.arange(len(newlines))])
     wide = offsets[-1] >= 2**31
     buffers = [

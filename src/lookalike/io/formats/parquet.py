@@ -143,10 +143,6 @@ class Layout:
         with _opened(place) as file:
             return cls(file.schema_arrow, _options(file.metadata, file.schema))
 
-    def extended(self, schema: pa.Schema) -> Layout:
-        """The same layout for a schema with more columns, which are compressed with zstd."""
-        return Layout(schema, self.options)
-
 
 def _options(metadata: Any, schema: Any) -> dict[str, Any]:
     options: dict[str, Any] = {"compression": {}, "use_dictionary": []}
