@@ -1,7 +1,7 @@
 """The four verbs: `pairs`, `clusters`, `dedup`, `plan`.
 
-`items` is a path, glob or folder (a `str` or `Path`, or a list of `Path`), a list of texts (`str`), a list of sets, a dict from
-id to item, a pandas or polars frame or series, an Arrow table, or a Hugging Face dataset.
+`items` is a path, glob or folder (a `str` or `Path`, or a list of `Path`), a list of texts (`str`), a list of sets, a
+dict from id to item, a pandas or polars frame or series, an Arrow table, or a Hugging Face dataset.
 
 The options of the first three:
 
@@ -21,9 +21,12 @@ The options of the first three:
 
 from __future__ import annotations
 
+from difflib import get_close_matches
+from inspect import signature
 from typing import Any
 
 from lookalike.config import make_config
+from lookalike.errors import OptionError
 from lookalike.io import open_source
 from lookalike.measures import Jaccard
 from lookalike.pipeline import Found, find
@@ -36,6 +39,8 @@ from lookalike.theory import plan as choose
 
 __all__ = ["clusters", "dedup", "pairs", "plan"]
 
+_READING = ("format", "skip_bad", "limit")
+
 
 def pairs(items: Any, **options: Any) -> Pairs:
     """Every pair of similar items, with its exact similarity.
@@ -45,12 +50,12 @@ def pairs(items: Any, **options: Any) -> Pairs:
     1 pairs (Jaccard >= 0.8 on word:2, b = 16, r = 6)
       a=0  b=1  similarity=1.0000
     """
-    return Pairs(_find(items, options))
+    return Pairs(_find(items, _documents(options)))
 
 
 def clusters(items: Any, **options: Any) -> Clusters:
     """Groups of similar items, each with the item that stands for it."""
-    return Clusters(_find(items, options))
+    return Clusters(_find(items, _documents(options)))
 
 
 def dedup(items: Any, **options: Any) -> Dedup:
@@ -77,18 +82,31 @@ def plan(
     `sample` (anything that `pairs` takes, a few thousand items of the data) replaces the assumption about how similar
     unrelated items are by a measurement; `items` is the size of the whole collection.
     """
+    if not 1 <= items < float("inf"):
+        raise OptionError(f"items is {items:g}: it must be a number, 1 or more")
     measured = None
     size = 300
     if sample is not None:
         config = make_config(threshold=threshold, shingle=shingle, column=column)
         measured, size = background(open_source(sample), config, Jaccard(parse_shingle(shingle), 1, 0))
-    return choose(
-        threshold, recall, bands=bands, rows=rows, items=int(items), set_size=size, background=measured
-    )
+    return choose(threshold, recall, bands=bands, rows=rows, items=int(items), set_size=size, background=measured)
+
+
+def _documents(options: dict[str, Any]) -> dict[str, Any]:
+    """The options of a verb that knows whole documents only: parts of one have no ids to name them by."""
+    unit = options.get("unit", "document")
+    if unit != "document":
+        raise OptionError(f"unit is {unit!r}: only dedup takes smaller units than documents")
+    return options
 
 
 def _find(items: Any, options: dict[str, Any]) -> Found:
-    reading = {name: options.pop(name) for name in ("format", "skip_bad", "limit") if name in options}
+    known = [*signature(make_config).parameters, *_READING, "progress"]
+    unknown = next((name for name in options if name not in known), None)
+    if unknown is not None:
+        close = get_close_matches(unknown, known, n=1)
+        raise OptionError(f"there is no option {unknown!r}" + (f"; did you mean {close[0]!r}?" if close else ""))
+    reading = {name: options.pop(name) for name in _READING if name in options}
     progress: Progress = options.pop("progress", SILENT)
     config = make_config(**options)
     return find(open_source(items, **reading), config, progress)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from numbers import Integral, Real
 from typing import Any
 
 from lookalike.errors import OptionError
@@ -73,9 +74,7 @@ def make_config(
     _number("recall", recall, low=0.0, high=1.0, high_allowed=False)
     if (bands is None) != (rows is None):
         given, missing = ("bands", "rows") if rows is None else ("rows", "bands")
-        raise OptionError(
-            f"{given} is given without {missing}: give both, or neither and let the plan choose"
-        )
+        raise OptionError(f"{given} is given without {missing}: give both, or neither and let the plan choose")
     for name, value in (("bands", bands), ("rows", rows)):
         if value is not None and (not _is_int(value) or not 1 <= value <= 10_000):
             raise OptionError(f"{name} is {value!r}: it must be a whole number from 1 to 10000")
@@ -92,18 +91,22 @@ def make_config(
         raise OptionError("exact finds identical items only and has no bands and rows: give one or the other")
     if exact and verify != "exact":
         raise OptionError(f"exact finds identical items only: it does not go with verify={verify!r}")
-    columns = (column,) if isinstance(column, str) else tuple(column or ())
+    if exact and tokens is not None:
+        raise OptionError("exact finds identical items only: it does not go with a tokens callable")
+    columns = _columns(column)
     if unit != "document" and len(columns) > 1:
         raise OptionError(f"unit is {unit!r}: it takes one column, not {len(columns)}")
     if isinstance(shingle, str):
         shingle = parse_shingle(shingle, normalize=normalize, tokens=tokens)
+    elif not isinstance(shingle, Shingle):
+        raise OptionError(f"shingle is {shingle!r}: it must be text, for example word:5 or char:9")
     elif normalize is not None or tokens is not None:
         raise OptionError("shingle is a Shingle already: normalize and tokens belong into it")
     return Config(
         threshold=float(threshold),
         recall=float(recall),
-        bands=bands,
-        rows=rows,
+        bands=None if bands is None else int(bands),
+        rows=None if rows is None else int(rows),
         shingle=shingle,
         verify=verify,
         cluster=cluster,
@@ -111,23 +114,30 @@ def make_config(
         exact=exact,
         exact_normalized=exact and normalize is not None,
         unit=unit,
-        seed=seed,
-        threads=threads or os.cpu_count() or 1,
+        seed=int(seed),
+        threads=int(threads or os.cpu_count() or 1),
         columns=columns,
         id=id,
-        max_pairs=max_pairs,
+        max_pairs=int(max_pairs),
     )
 
 
+def _columns(column: str | Sequence[str] | None) -> tuple[str, ...]:
+    columns = (column,) if isinstance(column, str) else column or ()
+    if not isinstance(columns, Sequence) or not all(isinstance(name, str) for name in columns):
+        raise OptionError(f"column is {column!r}: it must be a name or a list of names")
+    return tuple(columns)
+
+
 def _is_int(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def _number(name: str, value: object, *, low: float, high: float, high_allowed: bool) -> None:
     allowed = f"above {low:g} and {'up to' if high_allowed else 'below'} {high:g}"
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if isinstance(value, bool) or not isinstance(value, Real):
         raise OptionError(f"{name} is {value!r}: it must be a number {allowed}")
-    if not low < value <= high or (value == high and not high_allowed):
+    if not low < float(value) <= high or (value == high and not high_allowed):
         raise OptionError(f"{name} is {value!r}: it must be {allowed}")
 
 

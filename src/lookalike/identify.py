@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.errors import InputError
+from lookalike.io.columns import concat
 from lookalike.io.source import Source, describe
 from lookalike.items import ItemBatch, Items
 from lookalike.types import I64Array
@@ -63,13 +64,9 @@ class IdCollector:
     def finish(self) -> Ids:
         if self._name is None:
             return Ids(self._rows, None)
-        kinds = {chunk.type for chunk in self._chunks}
-        chunks = self._chunks if len(kinds) == 1 else [chunk.cast(pa.string()) for chunk in self._chunks]
-        values = pa.chunked_array(chunks)
+        values = concat(self._chunks)
         if not (pa.types.is_integer(values.type) or _is_string(values.type)):
-            raise InputError(
-                f"the id column {self._name!r} holds {values.type}: ids must be whole numbers or text"
-            )
+            raise InputError(f"the id column {self._name!r} holds {values.type}: ids must be whole numbers or text")
         _refuse_repeated(values, self._name, self._source)
         return Ids(self._rows, values)
 

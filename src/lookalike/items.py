@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -20,16 +21,21 @@ from lookalike.types import BoolArray, I64Array
 __all__ = ["ItemBatch", "Items", "open_items", "split_units"]
 
 _USUAL_TEXT = ("text", "content", "items", "body", "document")
-_PARAGRAPH = re.compile(r"\n[ \t\r\f\v]*\n\s*")
+# One or more blank lines; the indentation of what follows belongs to that.
+_BLANK_LINES = re.compile(r"(?:\A|\n)(?:[^\S\n]*\n)+")
 
 
 @dataclass(frozen=True, slots=True)
 class ItemBatch:
-    """The items of one batch of rows; item i of the batch has the running number first + i and is from row rows[i]."""
+    """The items of one batch of rows; item i of the batch has the running number first + i and is from row rows[i].
+
+    `null` counts the rows that have no value in any of the columns.
+    """
 
     first: int
     values: pa.Array
     rows: I64Array
+    null: int
     batch: Batch
 
 
@@ -46,14 +52,26 @@ class Items:
         """Every item; `more` names further columns that the pass reads along."""
         wanted = list(dict.fromkeys([*self.columns, *([self.id] if self.id else []), *more]))
         number = 0
-        for batch in self.source.batches(wanted, on_read=on_read):
-            values, rows = self._values(batch)
-            yield ItemBatch(number, values, rows, batch)
+        for batch in self.source.batches(wanted, on_read=on_read, expect=self._expected()):
+            arrays = [_column(batch, name) for name in self.columns]
+            values, rows = self._values(batch, arrays)
+            null = functools.reduce(pc.and_, [array.is_null() for array in arrays]).true_count
+            yield ItemBatch(number, values, rows, null, batch)
             number += len(values)
 
-    def _values(self, batch: Batch) -> tuple[pa.Array, I64Array]:
-        arrays = [batch.rows.column(batch.rows.schema.get_field_index(name)) for name in self.columns]
-        values = arrays[0] if len(arrays) == 1 else _join(arrays, self.columns)
+    def _expected(self) -> dict[str, pa.DataType]:
+        """The types that the item columns must keep, so that a row of another type is named instead of guessed at."""
+        expected = {}
+        for name in self.columns:
+            kind = self.source.schema().field(name).type
+            if is_text(kind):
+                expected[name] = pa.string()
+            elif is_list(kind) and not pa.types.is_null(kind.value_type):
+                expected[name] = kind
+        return expected
+
+    def _values(self, batch: Batch, arrays: Sequence[pa.Array]) -> tuple[pa.Array, I64Array]:
+        values = arrays[0] if len(arrays) == 1 else _join(arrays)
         rows = np.arange(batch.first, batch.first + len(values), dtype=np.int64)
         if self.unit == "document":
             return values, rows
@@ -102,18 +120,15 @@ def split_units(text: str, unit: str) -> Iterator[tuple[str, bool]]:
             else:
                 yield line, False
         return
-    at = 0
-    for gap in _PARAGRAPH.finditer(text):
-        if text[at : gap.start()].strip():
-            yield text[at : gap.start()], True
-        elif gap.start() > at:
-            yield text[at : gap.start()], False
-        yield gap.group(), False
-        at = gap.end()
-    if text[at:].strip():
-        yield text[at:], True
-    elif at < len(text):
-        yield text[at:], False
+    start = 0
+    for begins, ends in [*(gap.span() for gap in _BLANK_LINES.finditer(text)), (len(text), len(text))]:
+        # White space at the end, such as the last line end of the file, is no part of the paragraph.
+        body = text[start:begins].rstrip()
+        if body:
+            yield body, True
+        if start + len(body) < ends:
+            yield text[start + len(body) : ends], False
+        start = ends
 
 
 def open_items(source: Source, config: Config) -> Items:
@@ -122,9 +137,7 @@ def open_items(source: Source, config: Config) -> Items:
     columns = config.columns or (_guess_column(schema),)
     for name in [*columns, *([config.id] if config.id else [])]:
         if schema.get_field_index(name) < 0:
-            raise InputError(
-                f"there is no column {name!r}{_where(source)}; the columns are {', '.join(schema.names)}"
-            )
+            raise InputError(f"there is no column {name!r}{_where(source)}; the columns are {', '.join(schema.names)}")
     for name in columns:
         kind = schema.field(name).type
         if not (is_text(kind) or is_list(kind) or pa.types.is_null(kind)):
@@ -156,8 +169,10 @@ def is_text(kind: pa.DataType) -> bool:
 def _guess_column(schema: pa.Schema) -> str:
     """The usual name, or the only column that can be an item."""
     suitable = [field.name for field in schema if is_text(field.type) or is_list(field.type)]
+    # A column that begins with nothing but nulls has no type yet; under a usual name it is taken for text.
+    nothing = [field.name for field in schema if pa.types.is_null(field.type)]
     for name in _USUAL_TEXT:
-        if name in suitable:
+        if name in suitable or name in nothing:
             return name
     if len(suitable) == 1:
         return str(suitable[0])
@@ -169,11 +184,14 @@ def _where(source: Source) -> str:
     return f" in {source.files[0]}" if source.files else ""
 
 
-def _join(arrays: Sequence[pa.Array], names: Sequence[str]) -> pa.Array:
-    """Several columns as one text, a line each; null is empty."""
-    texts = []
-    for array, name in zip(arrays, names, strict=True):
-        if not is_text(array.type) and not pa.types.is_null(array.type):
-            raise InputError(f"column {name!r} holds {array.type}: only text columns can be joined")
-        texts.append(array.cast(pa.large_string()))
-    return pc.binary_join_element_wise(*texts, pa.scalar("\n", pa.large_string()), null_handling="replace")
+def _column(batch: Batch, name: str) -> pa.Array:
+    """A column of the batch; one that holds nothing but nulls is text."""
+    column = batch.rows.column(batch.rows.schema.get_field_index(name))
+    return column.cast(pa.large_string()) if pa.types.is_null(column.type) else column
+
+
+def _join(arrays: Sequence[pa.Array]) -> pa.Array:
+    """Several text columns as one text, a line each; null is empty."""
+    # Bytes, because a batch with invalid UTF-8 comes as bytes; the shingler reads both alike.
+    texts = [array.cast(pa.large_binary()) for array in arrays]
+    return pc.binary_join_element_wise(*texts, pa.scalar(b"\n", pa.large_binary()), null_handling="replace")

@@ -14,14 +14,26 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import numba
+import numpy as np
 from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
-__all__ = ["Kernel", "device", "kernel", "load_u64", "on_compile", "peek", "poke", "trailing_zeros"]
+__all__ = [
+    "Kernel",
+    "array_of",
+    "device",
+    "kernel",
+    "load_u64",
+    "on_compile",
+    "peek",
+    "poke",
+    "trailing_zeros",
+    "tuple_of",
+]
 
 _listeners: list[Callable[[], None]] = []
 _lock = threading.Lock()
@@ -35,7 +47,7 @@ def on_compile(listener: Callable[[], None]) -> None:
 class Kernel:
     """A jitted function with one signature, compiled or loaded at its first call."""
 
-    def __init__(self, function: Callable[..., Any], signature: str) -> None:
+    def __init__(self, function: Callable[..., Any], signature: Any) -> None:
         self.__doc__ = function.__doc__
         self.__name__ = function.__name__
         self.python = function
@@ -61,7 +73,19 @@ class Kernel:
             self._entry = self._dispatcher
 
 
-def kernel(signature: str) -> Callable[[Callable[..., Any]], Kernel]:
+def array_of(dtype: Any, dimensions: int = 1, *, readonly: bool = False) -> Any:
+    """The Numba type of a C-contiguous array; one that is read only may be given Arrow's memory as it is."""
+    return types.Array(numba.from_dtype(np.dtype(dtype)), dimensions, "C", readonly=readonly)
+
+
+def tuple_of(named: type[tuple[Any, ...]], *, readonly: bool = False) -> Any:
+    """The Numba type of a NamedTuple whose fields are one-dimensional arrays, as its annotations say."""
+    hints = get_type_hints(named).values()
+    dtypes = [get_args(get_args(hint)[1])[0] for hint in hints]
+    return types.NamedTuple([array_of(dtype, readonly=readonly) for dtype in dtypes], named)  # type: ignore[attr-defined]
+
+
+def kernel(signature: Any) -> Callable[[Callable[..., Any]], Kernel]:
     """Declare a kernel: arrays in, arrays out, no Python objects."""
 
     def declare(function: Callable[..., Any]) -> Kernel:

@@ -10,6 +10,7 @@ So far there is Jaccard on sets, of which shingled text is the common case.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from typing import Protocol
 
@@ -17,8 +18,9 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.config import Config
+from lookalike.represent.buffers import text_buffers
 from lookalike.represent.elements import element_sets, hash_raw
-from lookalike.represent.text import shingle_texts, text_buffers
+from lookalike.represent.text import shingle_texts
 from lookalike.shingle import Shingle
 from lookalike.sketch.minhash import constants, sketch_sets
 from lookalike.types import F64Array, I64Array, Sets, U32Array, U64Array
@@ -81,15 +83,14 @@ class Identity:
 
     def __init__(self, config: Config) -> None:
         # A shingle longer than any text is the whole normalised text.
-        self._whole = (
-            Shingle("char", 1 << 30, False, config.shingle.normalize) if config.exact_normalized else None
-        )
+        self._whole = Shingle("char", 1 << 30, False, config.shingle.normalize) if config.exact_normalized else None
 
     def represent(self, items: pa.Array) -> Sets:
         if is_list(items.type):
             return element_sets(items)
         if self._whole is not None:
-            return shingle_texts(items, self._whole)
+            # Each text is one shingle, the whole; that is no sign of a short one.
+            return replace(shingle_texts(items, self._whole), short=0)
         data, offsets = text_buffers(items)
         fingerprints: U64Array = hash_raw(data, offsets)
         # One element where there is text, so that empty items are counted as such.

@@ -14,6 +14,7 @@ from lookalike.cluster.representative import representatives
 from lookalike.collide.group import largest_bucket
 from lookalike.errors import OptionError
 from lookalike.pipeline import Found
+from lookalike.sketch.minhash import agreement
 from lookalike.types import BoolArray, F64Array, I64Array
 
 __all__ = ["Clustering", "cluster", "clusters_table", "pairs_table", "removed_table", "report"]
@@ -46,11 +47,7 @@ def pairs_table(found: Found) -> pa.Table:
             "ask for clusters or dedup instead, raise the threshold, or raise max_pairs"
         )
     first, second, which = found.folds.unfold(found.left, found.right)
-    similarity = (
-        np.where(which < 0, 1.0, found.similarities[which])
-        if len(found.similarities)
-        else np.ones(len(which))
-    )
+    similarity = np.where(which < 0, 1.0, found.similarities[which]) if len(found.similarities) else np.ones(len(which))
     rank = _item_rank(found)
     swapped = rank[first] > rank[second]
     first, second = np.where(swapped, second, first), np.where(swapped, first, second)
@@ -79,9 +76,7 @@ def cluster(found: Found) -> Clustering:
     best = order[at]
     group_order = folds.group[order][np.sort(at)]
     if config.cluster == "representative":
-        keeper, similarity = representatives(
-            group_order, found.left, found.right, _finite(found.similarities)
-        )
+        keeper, similarity = representatives(group_order, found.left, found.right, _finite(found.similarities))
         if config.verify == "none":
             similarity = np.where(keeper == np.arange(len(keeper)), 1.0, np.nan)
     else:
@@ -92,7 +87,7 @@ def cluster(found: Found) -> Clustering:
 
 
 def _components(found: Found, group_order: I64Array) -> tuple[I64Array, F64Array]:
-    """Connected groups; the best of each stays. Similarity to it is exact, even below the threshold."""
+    """Connected groups; the best of each stays. Similarity to it is told even where it is below the threshold."""
     groups = len(found.folds)
     root = components(groups, found.left, found.right)
     rank = np.empty(groups, np.int64)
@@ -102,9 +97,11 @@ def _components(found: Found, group_order: I64Array) -> tuple[I64Array, F64Array
     keeper = group_order[best_rank[root]]
     similarity = np.ones(groups, np.float64)
     others = np.flatnonzero(keeper != np.arange(groups))
+    first, signatures = found.folds.first, found.sketches.signatures
     if found.config.verify == "exact":
-        first = found.folds.first
         similarity[others] = found.judge.similarities(first[others], first[keeper[others]], 0.0)
+    elif signatures is not None:
+        similarity[others] = agreement(signatures, first[others], first[keeper[others]])
     else:
         similarity[others] = np.nan
     return keeper, similarity
@@ -164,7 +161,7 @@ def report(found: Found) -> dict[str, Any]:
         "pairs": found.folds.unfolded(found.left, found.right),
         "candidates_rejected": rejected,
         "candidates_rejected_share": rejected / counts.candidates if counts.candidates else 0.0,
-        "largest_bucket": largest_bucket(found.sketches.keys[found.folds.first]) if planned else 0,
+        "largest_bucket": _largest_bucket(found) if planned else 0,
         "precision": 1.0 if config.verify == "exact" else None,
     }
     if planned is not None:
@@ -176,6 +173,12 @@ def report(found: Found) -> dict[str, Any]:
     if found.items.source.bad:
         out["skipped_examples"] = list(found.items.source.bad)
     return out
+
+
+def _largest_bucket(found: Found) -> int:
+    """Over the groups that have elements: the others have no keys of their own and are compared with nothing."""
+    first = found.folds.first
+    return largest_bucket(found.sketches.keys[first[found.sketches.sizes[first] > 0]])
 
 
 def _finite(similarities: F64Array) -> F64Array:

@@ -93,9 +93,7 @@ def find(source: Source, config: Config, progress: Progress = SILENT) -> Found:
     items = open_items(source, config)
     keep = parse_keep(config.keep)
     planned = plan_for(config)
-    measure: Measure = (
-        Identity(config) if planned is None else Jaccard(config.shingle, planned.slots, config.seed)
-    )
+    measure: Measure = Identity(config) if planned is None else Jaccard(config.shingle, planned.slots, config.seed)
     sketches = _sketch(items, measure, planned, config, keep, counts, progress)
     folds = fold(sketches.fingerprints)
     counts.identical = len(sketches.fingerprints) - len(folds)
@@ -158,9 +156,7 @@ def _sketch(
     more = [keep.column] if keep.column else list(source.schema().names) if keep.key else []
     with progress.stage("reading and sketching", source.size(), "B") as stage:
         batches = items.batches(*more, on_read=stage.advance)
-        for batch, prints, size, key, signature, length, invalid, short in ordered_map(
-            work, batches, config.threads
-        ):
+        for batch, prints, size, key, signature, length, invalid, short in ordered_map(work, batches, config.threads):
             fingerprints.append(prints)
             sizes.append(size)
             keys.append(key)
@@ -172,15 +168,13 @@ def _sketch(
             values.add(batch.batch.rows, batch.rows - batch.batch.first)
             counts.items += len(size)
             counts.rows += batch.batch.rows.num_rows
-            counts.null += batch.values.null_count
+            counts.null += batch.null
             counts.empty += int((size == 0).sum())
             counts.short += short
             counts.invalid_utf8 += invalid
     counts.skipped_rows = source.skipped
     if counts.rows == 0:
-        raise InputError(
-            "there are no items" + (f" in {', '.join(source.files[:3])}" if source.files else "")
-        )
+        raise InputError("there are no items" + (f" in {', '.join(source.files[:3])}" if source.files else ""))
     bands = planned.bands if planned is not None else 0
     return Sketches(
         _stack(fingerprints, (0, 2), np.uint64),
@@ -194,9 +188,7 @@ def _sketch(
     )
 
 
-def _load(
-    items: Items, measure: Measure, numbers: I64Array, judge: Judge, config: Config, progress: Progress
-) -> None:
+def _load(items: Items, measure: Measure, numbers: I64Array, judge: Judge, config: Config, progress: Progress) -> None:
     """The second pass: the sets of the items that share a bucket, sorted for comparing."""
     if len(numbers) == 0:
         return

@@ -143,12 +143,9 @@ class Dedup(_Result):
     def table(self) -> pa.Table:
         batches = (self._edit(batch) for batch in self._found.items.source.batches())
         parts = [
-            batch.rows.filter(pa.array(self.kept[batch.first : batch.first + batch.rows.num_rows]))
-            for batch in batches
+            batch.rows.filter(pa.array(self.kept[batch.first : batch.first + batch.rows.num_rows])) for batch in batches
         ]
-        return pa.concat_tables(
-            [pa.Table.from_batches([part]) for part in parts], promote_options="permissive"
-        )
+        return pa.concat_tables([pa.Table.from_batches([part]) for part in parts], promote_options="permissive")
 
     def _edit(self, batch: Batch) -> Batch:
         """The rows of a batch with the text that is left, where units smaller than documents were removed."""
@@ -211,9 +208,7 @@ class Dedup(_Result):
     def __repr__(self) -> str:
         kept, items = int(self._clustering.kept.sum()), self._found.counts.items
         noun = "items" if self._found.config.unit == "document" else f"{self._found.config.unit}s"
-        return _face(
-            f"{kept:,} of {items:,} {noun} kept, {items - kept:,} removed", self._found, self.removed
-        )
+        return _face(f"{kept:,} of {items:,} {noun} kept, {items - kept:,} removed", self._found, self.removed)
 
 
 def _face(headline: str, found: Found, table: pa.Table, rows: int = 5) -> str:
@@ -223,8 +218,10 @@ def _face(headline: str, found: Found, table: pa.Table, rows: int = 5) -> str:
     if planned is not None:
         how = f"Jaccard >= {config.threshold:g} on {config.shingle}, b = {planned.bands}, r = {planned.rows}"
     lines = [f"{headline} ({how})"]
-    for row in table.slice(0, rows).to_pylist():
-        lines.append("  " + "  ".join(f"{name}={_cell(value)}" for name, value in row.items()))
+    lines += [
+        "  " + "  ".join(f"{name}={_cell(value)}" for name, value in row.items())
+        for row in table.slice(0, rows).to_pylist()
+    ]
     if table.num_rows > rows:
         lines.append(f"  … {table.num_rows - rows:,} more")
     return "\n".join(lines)

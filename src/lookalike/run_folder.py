@@ -20,16 +20,26 @@ from lookalike.io.write import is_file, save_table
 if TYPE_CHECKING:
     from lookalike.results import Dedup
 
-__all__ = ["write_run"]
+__all__ = ["is_one_file", "write_run"]
+
+
+def is_one_file(path: str | Path) -> bool:
+    """Whether the kept rows go to one file; without an ending the path is that of a run folder."""
+    if is_file(path):
+        return True
+    if Path(path).suffix and not Path(path).is_dir():
+        raise OptionError(
+            f"{path}: the ending is not one that can be written; use .parquet, .jsonl, .csv, .tsv or .arrow, "
+            "or none for a run folder"
+        )
+    return False
 
 
 def write_run(result: Dedup, path: str | Path, *, overwrite: bool = False) -> None:
     """The kept rows to a file (by its ending, or "-"), or everything to a run folder."""
-    if is_file(path):
+    if is_one_file(path):
         result.write_kept(path, overwrite=overwrite)
         return
-    if Path(path).suffix and not Path(path).is_dir():
-        raise OptionError(f"{path}: the ending is not one that can be written")
     with atomic_folder(path, overwrite=overwrite) as folder:
         result.write_kept(folder / "kept", overwrite=False)
         save_table(result.removed, folder / "removed.parquet")

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from lookalike.config import Config
+from lookalike.errors import InputError
 from lookalike.io.source import Source
 from lookalike.items import open_items
 from lookalike.measures import Measure
@@ -32,15 +33,19 @@ def background(source: Source, config: Config, measure: Measure) -> tuple[tuple[
         fingerprints.append(sets.fingerprints[:, 0])
         values.extend(np.split(sets.values, sets.offsets[1:-1]))
         sizes.append(sets.sizes)
+    if not sizes:
+        raise InputError("there are no items in the sample")
     size = np.concatenate(sizes)
     # Identical items are folded before anything is compared; the sample must not hold them twice either.
-    distinct, first = np.unique(np.concatenate(fingerprints), return_index=True)
-    chosen = [i for i in first[: len(distinct)] if size[i] > 0][:SAMPLE_ITEMS]
+    _, first = np.unique(np.concatenate(fingerprints), return_index=True)
+    chosen = [i for i in first if size[i] > 0][:SAMPLE_ITEMS]
     shares = np.zeros(_BINS + 1)
     n = len(chosen)
     if n > 1:
         similarities = _all_pairs([values[i] for i in chosen])
-        counted = np.bincount(np.ceil(similarities * _BINS).astype(np.int64), minlength=_BINS + 1)
+        # Rounded up, so that no pair looks less similar than it is; 7/50 in 200 bins is 28, not 28.000000000000004.
+        places = np.ceil(similarities * _BINS - 1e-9).astype(np.int64)
+        counted = np.bincount(places, minlength=_BINS + 1)
         shares[1:] = counted[1:] / (n * (n - 1) / 2)
     at = np.arange(_BINS + 1) / _BINS
     return (at[1:], shares[1:]), max(1, round(float(size[chosen].mean()))) if chosen else 1

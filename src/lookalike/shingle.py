@@ -47,9 +47,7 @@ def parse_shingle(
     bag = rest[-1:] == ["bag"]
     rest = rest[:-1] if bag else rest
     if kind not in _DEFAULT_NORMALIZE or len(rest) != 1 or not rest[0].isascii() or not rest[0].isdigit():
-        raise OptionError(
-            f"shingle is {text!r}: it must be word:K or char:K, for example word:5, char:9, word:3:bag"
-        )
+        raise OptionError(f"shingle is {text!r}: it must be word:K or char:K, for example word:5, char:9, word:3:bag")
     k = int(rest[0])
     if not 1 <= k <= MAX_K:
         raise OptionError(f"shingle is {text!r}: K must be from 1 to {MAX_K}")
@@ -67,7 +65,5 @@ def parse_normalize(names: Iterable[str] | str) -> frozenset[str]:
     chosen = frozenset(name.strip() for name in listed) - {"none", ""}
     unknown = sorted(chosen - set(NORMALIZATIONS))
     if unknown:
-        raise OptionError(
-            f"normalize is {unknown[0]!r}: it must be among {', '.join(NORMALIZATIONS)}, or none"
-        )
+        raise OptionError(f"normalize is {unknown[0]!r}: it must be among {', '.join(NORMALIZATIONS)}, or none")
     return chosen

@@ -42,11 +42,11 @@ def clusters(
     from lookalike.cli import job
     from lookalike.cli.terminal import print_json, show_table
 
-    job.check_output(output, overwrite=overwrite, dry_run=dry_run, inputs=inputs, table=True)
+    job.check_output(output, overwrite=overwrite, dry_run=dry_run, json=json, table=True)
     found, seconds = job.run(
-        inputs, quiet=quiet, format=format, skip_bad=skip_bad, limit=limit, tokens=tokens, column=column, id=id,
-        threshold=threshold, recall=recall, shingle=shingle, normalize=normalize, exact=exact, verify=verify.value,
-        bands=bands, rows=rows, seed=seed, threads=threads, cluster=cluster.value, keep=keep,
+        inputs, output=output, quiet=quiet, format=format, skip_bad=skip_bad, limit=limit, tokens=tokens, column=column,
+        id=id, threshold=threshold, recall=recall, shingle=shingle, normalize=normalize, exact=exact,
+        verify=verify.value, bands=bands, rows=rows, seed=seed, threads=threads, cluster=cluster.value, keep=keep,
     )  # fmt: skip
     from lookalike.io.write import save_table
     from lookalike.results import Clusters
@@ -55,14 +55,11 @@ def clusters(
     if output is not None:
         save_table(result.table, output, overwrite=overwrite)
     elif not json and not dry_run:
-        by_size = result.table.sort_by(
-            [("size", "descending"), ("cluster", "ascending"), ("similarity", "descending")]
-        )
+        by_size = result.table.sort_by([("size", "descending"), ("cluster", "ascending"), ("similarity", "descending")])
         show_table(by_size, title="the largest clusters")
     if json:
         print_json(
-            result.report
-            | {"clusters": len(result), "seconds": seconds, "output": str(output) if output else None}
+            result.report | {"clusters": len(result), "seconds": seconds, "output": str(output) if output else None}
         )
     headline = f"{len(result):,} clusters of {result.table.num_rows:,} items among {found.counts.items:,}"
     job.summary(found, headline, seconds, quiet=quiet)

@@ -26,11 +26,14 @@ def compare(
     """
     from lookalike.cli.side_by_side import print_side_by_side
     from lookalike.cli.terminal import announce_compiling, out, print_json
+    from lookalike.errors import OptionError
     from lookalike.explain import compare_texts
     from lookalike.shingle import parse_shingle
 
     announce_compiling(quiet)
     parsed = parse_shingle(shingle, normalize=normalize)
+    if a == b == "-":
+        raise OptionError("A and B are both standard input: one of them must be a file")
     texts = (_read(a), _read(b))
     found = compare_texts(*texts, parsed)
     if json:
@@ -54,7 +57,8 @@ def compare(
     console.print(f"Jaccard similarity [bold]{found.similarity:.4f}[/] on {parsed} shingles{same}")
     console.print(
         f"{found.both:,} shared of {found.size_a:,} and {found.size_b:,} shingles; "
-        f"{found.a_in_b:.1%} of A is in B, {found.b_in_a:.1%} of B is in A"
+        f"{found.a_in_b:.1%} of A is in B, {found.b_in_a:.1%} of B is in A",
+        soft_wrap=True,
     )
     if lines and not quiet:
         print_side_by_side(console, (a, b), texts, (found.shared_a, found.shared_b), rows=lines)

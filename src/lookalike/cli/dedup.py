@@ -22,9 +22,7 @@ class UnitChoice(StrEnum):
 
 Unit = Annotated[
     UnitChoice,
-    typer.Option(
-        "--unit", help="Remove whole documents, or repeated paragraphs or lines inside and across them."
-    ),
+    typer.Option("--unit", help="Remove whole documents, or repeated paragraphs or lines inside and across them."),
 ]
 
 
@@ -66,12 +64,12 @@ def dedup(
     from lookalike.cli import job
     from lookalike.cli.terminal import print_json, show_table
 
-    job.check_output(output, overwrite=overwrite, dry_run=dry_run, inputs=inputs, table=False)
+    job.check_output(output, overwrite=overwrite, dry_run=dry_run, json=json, table=False)
     found, seconds = job.run(
-        inputs, quiet=quiet, format=format, skip_bad=skip_bad, limit=limit, tokens=tokens, column=column, id=id,
-        threshold=threshold, recall=recall, shingle=shingle, normalize=normalize, exact=exact, verify=verify.value,
-        bands=bands, rows=rows, seed=seed, threads=threads, cluster=cluster.value, keep=keep, unit=unit.value,
-        max_pairs=max_pairs,
+        inputs, output=output, quiet=quiet, format=format, skip_bad=skip_bad, limit=limit, tokens=tokens, column=column,
+        id=id, threshold=threshold, recall=recall, shingle=shingle, normalize=normalize, exact=exact,
+        verify=verify.value, bands=bands, rows=rows, seed=seed, threads=threads, cluster=cluster.value, keep=keep,
+        unit=unit.value, max_pairs=max_pairs,
     )  # fmt: skip
     from lookalike.results import Dedup
 

@@ -77,9 +77,7 @@ def _library_files() -> list[Path]:
     """The sources of the standard library, without its tests."""
     root = Path(sysconfig.get_paths()["stdlib"])
     skipped = {"site-packages", "dist-packages", "test", "tests", "idle_test", "__pycache__"}
-    return sorted(
-        p for p in root.rglob("*.py") if not skipped & set(p.relative_to(root).parts) and p.stat().st_size
-    )
+    return sorted(p for p in root.rglob("*.py") if not skipped & set(p.relative_to(root).parts) and p.stat().st_size)
 
 
 def _licence_files() -> list[Path]:
@@ -89,9 +87,7 @@ def _licence_files() -> list[Path]:
     found |= set(Path("/usr/share/common-licenses").glob("*"))
     endings = {"", ".txt", ".md", ".rst", ".apache", ".bsd", ".mit"}
     return sorted(
-        p
-        for p in found
-        if p.is_file() and not p.is_symlink() and p.suffix.lower() in endings and p.stat().st_size
+        p for p in found if p.is_file() and not p.is_symlink() and p.suffix.lower() in endings and p.stat().st_size
     )
 
 
@@ -106,6 +102,7 @@ def _short(path: Path) -> str:
 
 def _show_clusters(console: Console, result: Clusters, shown: int) -> None:
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(header_style="bold", title="The largest clusters", title_justify="left")
     table.add_column("files", justify="right")
@@ -116,7 +113,7 @@ def _show_clusters(console: Console, result: Clusters, shown: int) -> None:
         groups.setdefault(row["cluster"], []).append(row)
     for rows in sorted(groups.values(), key=len, reverse=True)[:shown]:
         listed = ", ".join(str(row["id"]) for row in rows[:3]) + (", …" if len(rows) > 3 else "")
-        table.add_row(str(len(rows)), f"{min(float(str(row['similarity'])) for row in rows):.3f}", listed)
+        table.add_row(str(len(rows)), f"{min(float(str(row['similarity'])) for row in rows):.3f}", Text(listed))
     console.print(table)
 
 

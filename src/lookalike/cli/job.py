@@ -26,39 +26,51 @@ def load_tokens(name: str | None) -> Callable[[str], Iterable[str]] | None:
     sys.path.insert(0, str(Path.cwd()))
     try:
         function = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError, ValueError) as error:
+    except Exception as error:
         raise OptionError(f"tokens is {name!r}: it must be module:function ({error})") from None
     finally:
         sys.path.pop(0)
     if not callable(function):
         raise OptionError(f"tokens is {name!r}: {attribute} is not a function")
-    return function  # type: ignore[no-any-return]
+
+    def tokenize(text: str) -> list[str]:
+        try:
+            tokens = list(function(text))
+        except Exception as error:
+            raise OptionError(f"tokens is {name!r}: it failed with {type(error).__name__}: {error}") from error
+        if not all(isinstance(token, str) for token in tokens):
+            raise OptionError(f"tokens is {name!r}: it must give strings")
+        return tokens
+
+    return tokenize
 
 
-def check_output(
-    output: Path | None, *, overwrite: bool, dry_run: bool, inputs: list[str], table: bool
-) -> None:
+def check_output(output: Path | None, *, overwrite: bool, dry_run: bool, json: bool, table: bool) -> None:
     """Refuse an output that cannot be written before hours of work, not after."""
-    from lookalike.io.write import is_file, output_format
+    from lookalike.io.write import output_format
+    from lookalike.run_folder import is_one_file
 
-    if output is None or str(output) == "-":
+    if output is None:
         return
     if dry_run:
         raise OptionError("dry-run writes nothing: it does not go with -o")
-    if table or is_file(output):
+    if str(output) == "-":
+        if json:
+            raise OptionError("json prints its report on standard output: it does not go with -o -")
+        return
+    if table:
         output_format(output)
-    if output.exists() and not overwrite:
+    else:
+        is_one_file(output)
+    empty_folder = not table and output.is_dir() and not any(output.iterdir())
+    if output.exists() and not overwrite and not empty_folder:
         raise OutputError(f"{output} exists; use --overwrite to replace it")
-    if any(
-        name == str(output) or (Path(name).exists() and output.exists() and output.samefile(name))
-        for name in inputs
-    ):
-        raise OptionError(f"{output} is an input too: write somewhere else")
 
 
 def run(
     inputs: list[str],
     *,
+    output: Path | None,
     quiet: bool,
     format: str | None,
     skip_bad: bool,
@@ -76,8 +88,16 @@ def run(
     config = make_config(tokens=load_tokens(tokens), column=column, **options)
     announce_compiling(quiet)
     source = open_files(inputs, format=format, skip_bad=skip_bad, limit=limit)
+    if output is not None and output.exists():
+        _refuse_input(output, [*inputs, *source.files])
     found = find(source, config, progress_for(quiet))
     return found, time.perf_counter() - begun
+
+
+def _refuse_input(output: Path, inputs: Iterable[str]) -> None:
+    """The output may replace a file that is there, but not one that is read."""
+    if any(Path(name).exists() and output.samefile(name) for name in inputs):
+        raise OptionError(f"{output} is an input too: write somewhere else")
 
 
 def summary(found: Found, headline: str, seconds: float, *, quiet: bool) -> None:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
-import click
 import typer
+from typer.core import TyperGroup
 
 from lookalike import __version__
 from lookalike.cli import clusters, compare, dedup, demo, pairs, plan
@@ -21,8 +21,32 @@ __all__ = ["app", "main"]
 
 INTERRUPTED = 130
 
+# What Typer raises for a command line that it cannot read. Recent versions carry a copy of click, older ones import
+# it; the base class is reached through a name that both have.
+_UsageError: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
+
+
+class _CtrlCError(Exception):
+    """Ctrl-C, by a name that Typer does not catch: it would exit without a word."""
+
+
+class _ClosedPipeError(Exception):
+    """The reader of standard output went away (`| head`), by a name that Typer does not catch."""
+
+
+class _Commands(TyperGroup):
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise _CtrlCError from None
+        except BrokenPipeError:
+            raise _ClosedPipeError from None
+
+
 app = typer.Typer(
     name="lookalike",
+    cls=_Commands,
     help="Find similar items: remove near-duplicates, list similar pairs and clusters. Matches are verified exactly.",
     epilog="Start with: lookalike demo",
     no_args_is_help=True,
@@ -64,25 +88,39 @@ def _run() -> int:
         code = app(standalone_mode=False)
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
-    except click.ClickException as error:
-        error.show()
-        return error.exit_code
+    except _UsageError as error:
+        return _usage(error)
     except LookalikeError as error:
+        if isinstance(error.__cause__, BrokenPipeError):
+            return _nobody_reads()
         _say(str(error))
         return error.exit_code
-    except (KeyboardInterrupt, click.exceptions.Abort):
+    except (KeyboardInterrupt, _CtrlCError, typer.Abort):
         _say("interrupted; nothing was written")
         return INTERRUPTED
-    except BrokenPipeError:
-        # The reader went away (`| head`): not an error, and the interpreter must not complain at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+    except (BrokenPipeError, _ClosedPipeError):
+        return _nobody_reads()
     except MemoryError:
         _say("not enough memory")
         return 1
     except OSError as error:
         _say(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}")
         return 1
+
+
+def _usage(error: Any) -> int:
+    if type(error).__name__ == "NoArgsIsHelpError":
+        error.show()
+    else:
+        path = error.ctx.command_path if error.ctx is not None else "lookalike"
+        _say(f"{error.format_message().rstrip('.')}; see {path} --help")
+    return int(error.exit_code)
+
+
+def _nobody_reads() -> int:
+    """Not an error; and the interpreter must not complain at exit about what it could not flush."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
 
 
 def _say(message: str) -> None:

@@ -65,9 +65,7 @@ Inputs = Annotated[
         help="Files, globs or folders: Parquet, JSONL, CSV, TSV, text, also compressed; - is standard input.",
     ),
 ]
-Output = Annotated[
-    Path | None, typer.Option("-o", "--output", help="Where to write: .parquet, .jsonl, .csv, or - .")
-]
+Output = Annotated[Path | None, typer.Option("-o", "--output", help="Where to write: .parquet, .jsonl, .csv, or - .")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an output that exists.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Do everything but write.")]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress and no summary.")]
@@ -75,9 +73,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print the report as JSON, fo
 
 Column = Annotated[
     list[str] | None,
-    typer.Option(
-        "-c", "--column", help="The column with the items; several are joined.", rich_help_panel=_READ
-    ),
+    typer.Option("-c", "--column", help="The column with the items; several are joined.", rich_help_panel=_READ),
 ]
 Id = Annotated[
     str | None,
@@ -88,18 +84,12 @@ Format = Annotated[
     typer.Option("--format", help="parquet, jsonl, csv, tsv, arrow, text (a file is an item) or lines (a line is).",
                  rich_help_panel=_READ),
 ]  # fmt: skip
-SkipBad = Annotated[
-    bool, typer.Option("--skip-bad", help="Count broken rows and go on.", rich_help_panel=_READ)
-]
-Limit = Annotated[
-    int | None, typer.Option("--limit", min=1, help="Read the first N rows only.", rich_help_panel=_READ)
-]
+SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Count broken rows and go on.", rich_help_panel=_READ)]
+Limit = Annotated[int | None, typer.Option("--limit", min=1, help="Read the first N rows only.", rich_help_panel=_READ)]
 
 Threshold = Annotated[
     float,
-    typer.Option(
-        "-t", "--threshold", help="Similarity from which two items are alike.", rich_help_panel=_MATCH
-    ),
+    typer.Option("-t", "--threshold", help="Similarity from which two items are alike.", rich_help_panel=_MATCH),
 ]
 Recall = Annotated[
     float,
@@ -133,9 +123,7 @@ Cluster = Annotated[
 ]  # fmt: skip
 Verify = Annotated[
     VerifyChoice,
-    typer.Option(
-        "--verify", help="exact: precision 1; sketch: estimated; none: candidates.", rich_help_panel=_MATCH
-    ),
+    typer.Option("--verify", help="exact: precision 1; sketch: estimated; none: candidates.", rich_help_panel=_MATCH),
 ]
 
 Bands = Annotated[int | None, typer.Option("--bands", help="b, instead of a plan.", rich_help_panel=_EXPERT)]

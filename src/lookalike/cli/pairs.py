@@ -41,11 +41,11 @@ def pairs(
     from lookalike.cli import job
     from lookalike.cli.terminal import print_json, show_table
 
-    job.check_output(output, overwrite=overwrite, dry_run=dry_run, inputs=inputs, table=True)
+    job.check_output(output, overwrite=overwrite, dry_run=dry_run, json=json, table=True)
     found, seconds = job.run(
-        inputs, quiet=quiet, format=format, skip_bad=skip_bad, limit=limit, tokens=tokens, column=column, id=id,
-        threshold=threshold, recall=recall, shingle=shingle, normalize=normalize, exact=exact, verify=verify.value,
-        bands=bands, rows=rows, seed=seed, threads=threads, max_pairs=max_pairs,
+        inputs, output=output, quiet=quiet, format=format, skip_bad=skip_bad, limit=limit, tokens=tokens, column=column,
+        id=id, threshold=threshold, recall=recall, shingle=shingle, normalize=normalize, exact=exact,
+        verify=verify.value, bands=bands, rows=rows, seed=seed, threads=threads, max_pairs=max_pairs,
     )  # fmt: skip
     from lookalike.io.write import save_table
     from lookalike.results import Pairs
@@ -58,6 +58,4 @@ def pairs(
     if json:
         print_json(result.report | {"seconds": seconds, "output": str(output) if output else None})
     at = "identical" if exact else f">= {threshold:g}"
-    job.summary(
-        found, f"{len(result):,} pairs at {at} among {found.counts.items:,} items", seconds, quiet=quiet
-    )
+    job.summary(found, f"{len(result):,} pairs at {at} among {found.counts.items:,} items", seconds, quiet=quiet)

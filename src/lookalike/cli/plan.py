@@ -21,9 +21,7 @@ Sample = Annotated[
     list[str] | None, typer.Option("--sample", help="Files with items like yours: the plan is made for them.")
 ]
 ItemCount = Annotated[float, typer.Option("--items", help="How many items there will be, for example 1e6.")]
-Plot = Annotated[
-    Path | None, typer.Option("--plot", help="Write the S-curve as a picture, for example curve.svg.")
-]
+Plot = Annotated[Path | None, typer.Option("--plot", help="Write the S-curve as a picture, for example curve.svg.")]
 
 
 def plan(
@@ -48,16 +46,14 @@ def plan(
     from lookalike.theory import coloured_curve, svg
     from lookalike.theory import plan as choose
 
-    if not items >= 1:
-        raise OptionError(f"items is {items:g}: it must be 1 or more")
+    if not 1 <= items < float("inf"):
+        raise OptionError(f"items is {items:g}: it must be a number, 1 or more")
     if plot is not None and plot.suffix != ".svg":
         raise OptionError(f"plot is {plot}: the picture must end in .svg")
     measured, size = None, 300
     if sample:
         measured, size = _measure(sample, column, shingle, threshold)
-    chosen = choose(
-        threshold, recall, bands=bands, rows=rows, items=int(items), set_size=size, background=measured
-    )
+    chosen = choose(threshold, recall, bands=bands, rows=rows, items=int(items), set_size=size, background=measured)
     if plot is not None:
         from lookalike.io.atomic import atomic_file
 

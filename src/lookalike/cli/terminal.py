@@ -104,6 +104,7 @@ def progress_for(quiet: bool) -> Progress:
 def show_table(table: pa.Table, *, title: str, rows: int = SHOWN_ROWS) -> None:
     """The first rows of a table on standard output, and how many more there are."""
     from rich.table import Table
+    from rich.text import Text
 
     console = out()
     if table.num_rows == 0:
@@ -113,7 +114,8 @@ def show_table(table: pa.Table, *, title: str, rows: int = SHOWN_ROWS) -> None:
         number = name in ("similarity", "size", "cluster", "row")
         shown.add_column(name, justify="right" if number else "left", overflow="fold")
     for row in table.slice(0, rows).to_pylist():
-        shown.add_row(*(f"{value:.4f}" if isinstance(value, float) else str(value) for value in row.values()))
+        # Text, because brackets and colons in an id are no markup.
+        shown.add_row(*(Text(f"{value:.4f}" if isinstance(value, float) else str(value)) for value in row.values()))
     console.print(shown)
     if table.num_rows > rows:
         console.print(f"… and {table.num_rows - rows:,} more; -o FILE writes them all")

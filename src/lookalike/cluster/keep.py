@@ -36,7 +36,7 @@ def parse_keep(keep: str | Callable[[dict[str, Any]], Any]) -> KeepPolicy:
     """A policy from its text or a callable."""
     if callable(keep):
         return KeepPolicy("callable", key=keep)
-    kind, _, rest = keep.partition(":")
+    kind, _, rest = str(keep).partition(":")
     if keep in _PLAIN:
         return KeepPolicy(keep)
     if kind in ("max", "min") and rest:
@@ -68,10 +68,10 @@ class KeepValues:
 
     def finish(self) -> pa.ChunkedArray | list[Any] | None:
         if self._policy.column is not None:
-            kinds = {chunk.type for chunk in self._chunks}
-            # JSON may hold numbers in one block and text in the next.
-            chunks = self._chunks if len(kinds) == 1 else [chunk.cast(pa.string()) for chunk in self._chunks]
-            return pa.chunked_array(chunks)
+            # JSON may hold numbers in one block and text in the next, or nothing at all in one of them.
+            kinds = {chunk.type for chunk in self._chunks} - {pa.null()}
+            kind = kinds.pop() if len(kinds) == 1 else pa.string() if kinds else pa.null()
+            return pa.chunked_array([_as_type(chunk, kind, self._policy) for chunk in self._chunks], kind)
         return self._keys if self._policy.key is not None else None
 
 
@@ -93,9 +93,7 @@ def keep_order(
         rank = _rank_of_keys(values)
     else:
         assert policy.column is not None and isinstance(values, pa.ChunkedArray)
-        rank = (
-            _rank_of_preferred(values, policy) if policy.kind == "prefer" else _rank_of_column(values, policy)
-        )
+        rank = _rank_of_preferred(values, policy) if policy.kind == "prefer" else _rank_of_column(values, policy)
     return np.lexsort((ties, rank)).astype(np.int64, copy=False)
 
 
@@ -113,7 +111,7 @@ def _rank_of_keys(keys: Any) -> I64Array:
 
 
 def _rank_of_preferred(values: pa.ChunkedArray, policy: KeepPolicy) -> I64Array:
-    texts = values.cast(pa.string())
+    texts = _as_type(values, pa.string(), policy)
     place = pc.index_in(texts, value_set=pa.array(policy.preferred, pa.string()))
     rank: I64Array = place.fill_null(len(policy.preferred)).to_numpy().astype(np.int64)
     return rank
@@ -121,6 +119,8 @@ def _rank_of_preferred(values: pa.ChunkedArray, policy: KeepPolicy) -> I64Array:
 
 def _rank_of_column(values: pa.ChunkedArray, policy: KeepPolicy) -> I64Array:
     """Ranks of a column's values; text that is all numbers (as in CSV) counts as numbers."""
+    if pa.types.is_null(values.type):
+        return np.zeros(len(values), np.int64)
     if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
         filled = pc.if_else(pc.equal(pc.utf8_trim_whitespace(values), ""), None, values)
         try:
@@ -129,10 +129,19 @@ def _rank_of_column(values: pa.ChunkedArray, policy: KeepPolicy) -> I64Array:
             values = filled
     order = "descending" if policy.kind == "max" else "ascending"
     try:
-        rank = pc.rank(values, sort_keys=order, null_placement="at_end", tiebreaker="dense")
+        rank = pc.rank(values, sort_keys=order, tiebreaker="dense")
     except (pa.ArrowNotImplementedError, pa.ArrowTypeError, pa.ArrowKeyError):
         raise InputError(
             f"keep is {policy.kind}:{policy.column}, but the column holds {values.type}, which has no order"
         ) from None
     out: I64Array = rank.to_numpy().astype(np.int64)
     return out
+
+
+def _as_type(values: Any, kind: pa.DataType, policy: KeepPolicy) -> Any:
+    try:
+        return values.cast(kind)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise InputError(
+            f"keep is {policy.kind}:{policy.column}, but the column holds {values.type}, which is not text"
+        ) from None

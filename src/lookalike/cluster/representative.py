@@ -2,8 +2,8 @@
 
 The idea. Walk the items in keep order. An item is kept if no item kept so far matches it; otherwise it is removed for
 its best match among those (the earliest in keep order if several are equally good). This is the greedy maximal
-independent set of the match graph: no two kept items match, and no chain of small steps can remove an item for one that it
-does not resemble.
+independent set of the match graph: no two kept items match, and no chain of small steps can remove an item for one
+that it does not resemble.
 
     a –0.9– b –0.9– c, keep order a, b, c:   b is removed for a, c is kept.
 """
@@ -56,7 +56,5 @@ def representatives(
     np.cumsum(np.bincount(from_, minlength=items), out=offsets[1:])
     keeper = np.empty(items, np.int64)
     similarity = np.empty(items, np.float64)
-    choose_keepers(
-        order, offsets, to[by], np.concatenate([similarities, similarities])[by], keeper, similarity
-    )
+    choose_keepers(order, offsets, to[by], np.concatenate([similarities, similarities])[by], keeper, similarity)
     return keeper, similarity

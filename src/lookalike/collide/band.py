@@ -1,8 +1,8 @@
 """Banding: K = b·r slots become b keys of 64 bits; two items are candidates if they share a key in the same band.
 
 The idea (Indyk and Motwani 1998; Mining of Massive Datasets, 3.4). r slots agree together with probability s^r, so at
-least one of b bands agrees with probability 1 - (1 - s^r)^b: an S-curve, steepest near (1/b)^(1/r). With b = 20, r = 5 a
-pair at 0.8 is found with probability 0.9996, one at 0.3 with 0.047.
+least one of b bands agrees with probability 1 - (1 - s^r)^b: an S-curve, steepest near (1/b)^(1/r). With b = 20, r = 5
+a pair at 0.8 is found with probability 0.9996, one at 0.3 with 0.047.
 
 64-bit keys: a million items in one band meet by accident in 10¹²/2⁶⁵ ≈ 3·10⁻⁸ buckets. Keys cut to 44 bits made false
 merges in the prototype.

@@ -1,11 +1,11 @@
 """Grouping: from band keys to candidate pairs, each once, in chunks of bounded size.
 
 The idea. Sort the items of one band by key; a run of equal keys is a bucket. A pair that meets in several bands is
-emitted in the first of them only: when it meets in band t, the keys of bands 0 … t-1 are compared, and if one agrees the
-pair has been seen. So no set of seen pairs is kept, and the order of bands alone decides, not that of items.
+emitted in the first of them only: when it meets in band t, the keys of bands 0 … t-1 are compared, and if one agrees
+the pair has been seen. So no set of seen pairs is kept, and the order of bands alone decides, not that of items.
 
-A bucket of m items holds m(m-1)/2 pairs. They come out in chunks: `chunk` pairs at most are in memory at once, so a large
-bucket costs time, never memory.
+A bucket of m items holds m(m-1)/2 pairs. They come out in chunks: `chunk` pairs at most are in memory at once, so a
+large bucket costs time, never memory.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def _emit_band(keys, order, band, cursor, left, right):
 
 
 def candidates(keys: U64Array, *, chunk: int = 1 << 20) -> Iterator[tuple[I64Array, I64Array]]:
-    """Every pair of rows that share a key in at least one band, as arrays (smaller, larger) of at most `chunk` pairs."""
+    """Every pair of rows that share a key in at least one band, as arrays (smaller, larger) of up to `chunk` pairs."""
     left, right = np.empty(chunk, np.int64), np.empty(chunk, np.int64)
     for band in range(keys.shape[1]):
         order = _shared(keys[:, band])

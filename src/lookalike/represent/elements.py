@@ -10,6 +10,7 @@ import pyarrow as pa
 from lookalike.errors import InputError
 from lookalike.jit import kernel
 from lookalike.represent import shingle as kernels
+from lookalike.represent.buffers import memory, text_buffers
 from lookalike.spec import C1, C2, GOLDEN, hash_bytes, mix
 from lookalike.types import I64Array, Sets, U8Array, U64Array
 
@@ -17,13 +18,13 @@ __all__ = ["element_sets", "hash_raw", "hash_strings", "sets_of_hashes"]
 
 
 @kernel("void(Array(uint64,1,'C',readonly=True), uint64[::1])")
-def _hash_ints(values, hashes):  # type: ignore[no-untyped-def]
+def _hash_ints(values, hashes):
     for i in range(len(values)):
         hashes[i] = mix(values[i] + GOLDEN)
 
 
 @kernel("void(Array(uint8,1,'C',readonly=True), Array(int64,1,'C',readonly=True), uint64, uint64[::1])")
-def _hash_spans(data, offsets, salt, hashes):  # type: ignore[no-untyped-def]
+def _hash_spans(data, offsets, salt, hashes):
     for i in range(len(offsets) - 1):
         hashes[i] = hash_bytes(data, offsets[i], offsets[i + 1] - offsets[i], salt)
 
@@ -50,19 +51,13 @@ def hash_raw(data: U8Array, offsets: I64Array) -> U64Array:
 def sets_of_hashes(
     hashes: U64Array, offsets: I64Array, k: int, flags: int, *, raw: tuple[U8Array, I64Array] | None = None
 ) -> Sets:
-    """Sets from token hashes (k >= 1) or element hashes (k = 0), rows cut by `offsets`; `raw` tells empty rows apart."""
+    """Sets from token hashes (k >= 1) or element hashes (k = 0), rows cut by `offsets`; `raw` tells empty apart."""
     rows = len(offsets) - 1
     longest = int(np.diff(offsets).max(initial=0))
-    capacity = 16
-    while capacity < 2 * longest:
-        capacity *= 2
-    values = np.empty(int(offsets[-1] - offsets[0]), np.uint64)
+    values = memory.take("values", int(offsets[-1] - offsets[0]) + 1, np.uint64)
     ends = np.empty(rows + 1, np.int64)
     fingerprints = np.empty((rows, 2), np.uint64)
-    table, counts = np.empty(capacity, np.uint64), np.empty(capacity, np.int32)
-    kernels.shingle_tokens(
-        hashes, offsets, k, flags, np.empty(longest + 1, np.uint64), table, counts, values, ends, fingerprints
-    )
+    kernels.shingle_tokens(hashes, offsets, k, flags, memory.scratch(longest), values, ends, fingerprints)
     empty = np.flatnonzero(np.diff(ends) == 0)
     if len(empty):
         data, cut = raw if raw is not None else (np.empty(0, np.uint8), np.zeros(rows + 1, np.int64))
@@ -71,7 +66,7 @@ def sets_of_hashes(
 
 
 def element_sets(lists: pa.Array) -> Sets:
-    """The sets of an Arrow list column of integers or strings; a null list is the empty set, null elements are dropped."""
+    """The sets of an Arrow list column of integers or strings; a null list is the empty set, null elements go."""
     if pa.types.is_fixed_size_list(lists.type):
         lists = lists.cast(pa.large_list(lists.type.value_type))
     rows = len(lists)
@@ -111,15 +106,9 @@ def _hash_elements(elements: pa.Array) -> U64Array:
         return hashes
     if pa.types.is_null(kind):
         return hashes[:0]
-    if (
-        pa.types.is_string(kind)
-        or pa.types.is_large_string(kind)
-        or pa.types.is_binary(kind)
-        or pa.types.is_large_binary(kind)
-    ):
-        from lookalike.represent.text import text_buffers
-
+    try:
         data, offsets = text_buffers(elements)
-        _hash_spans(data, offsets, np.uint64(0), hashes)
-        return hashes
-    raise InputError(f"the elements of a set must be integers or strings, not {kind}")
+    except InputError:
+        raise InputError(f"the elements of a set must be integers or strings, not {kind}") from None
+    _hash_spans(data, offsets, np.uint64(0), hashes)
+    return hashes

@@ -96,4 +96,8 @@ def tables() -> UnicodeTables:
     """The tables, read once per process (a few milliseconds)."""
     file = resources.files("lookalike.represent").joinpath("unicode.npz")
     with file.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
-        return UnicodeTables(*(np.ascontiguousarray(arrays[name]) for name in UnicodeTables._fields))
+        loaded = [np.ascontiguousarray(arrays[name]) for name in UnicodeTables._fields]
+    for array in loaded:
+        # Shared by all threads, and typed as read-only by the kernels.
+        array.setflags(write=False)
+    return UnicodeTables(*loaded)

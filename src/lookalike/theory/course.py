@@ -99,9 +99,7 @@ def minhash_of_permutations(matrix: Matrix, permutations: Sequence[Sequence[int]
     `permutations[n][row]` is the position of that row in permutation n.
     """
     attained = minhash_row_indexes(matrix, permutations)
-    return [
-        [positions[row - 1] for row in rows] for rows, positions in zip(attained, permutations, strict=True)
-    ]
+    return [[positions[row - 1] for row in rows] for rows, positions in zip(attained, permutations, strict=True)]
 
 
 def minhash_row_indexes(matrix: Matrix, permutations: Sequence[Sequence[int]]) -> list[list[int]]:

@@ -58,9 +58,7 @@ def missed_probability(s: FloatOrArray, bands: int, rows: int, measure: str = "j
     return like(np.exp(_log_missed(s, bands, rows, measure)), s)
 
 
-def drawn_probability(
-    s: FloatOrArray, slots: int, rows: int, draws: int, measure: str = "jaccard"
-) -> FloatOrArray:
+def drawn_probability(s: FloatOrArray, slots: int, rows: int, draws: int, measure: str = "jaccard") -> FloatOrArray:
     """The chance that a pair agrees in at least one of `draws` random sets of `rows` out of `slots` slots.
 
     The sets overlap, so they are independent only once the number x of agreeing slots is fixed:

@@ -191,15 +191,11 @@ def _grid(left: int, right: int, top: int, bottom: int) -> list[str]:
     for i in range(11):
         x = left + i / 10 * (right - left)
         parts.append(f'<line x1="{x:.2f}" y1="{top}" x2="{x:.2f}" y2="{bottom}" stroke="{GRID}"/>')
-        parts.append(
-            f'<text x="{x:.2f}" y="{bottom + 18}" text-anchor="middle" fill="{SOFT}">{i / 10:.1f}</text>'
-        )
+        parts.append(f'<text x="{x:.2f}" y="{bottom + 18}" text-anchor="middle" fill="{SOFT}">{i / 10:.1f}</text>')
     for i in range(6):
         y = bottom - i / 5 * (bottom - top)
         parts.append(f'<line x1="{left}" y1="{y:.2f}" x2="{right}" y2="{y:.2f}" stroke="{GRID}"/>')
-        parts.append(
-            f'<text x="{left - 9}" y="{y + 4.5:.2f}" text-anchor="end" fill="{SOFT}">{i / 5:.1f}</text>'
-        )
+        parts.append(f'<text x="{left - 9}" y="{y + 4.5:.2f}" text-anchor="end" fill="{SOFT}">{i / 5:.1f}</text>')
     return parts
 
 
@@ -213,9 +209,7 @@ def _legend(plan: "Plan", left: int) -> list[str]:
         (left + 230, POSITIVE, f"false positives, area {_area_text(positive)}"),
     )
     for x, colour, text in entries:
-        parts.append(
-            f'<rect x="{x}" y="53" width="14" height="14" rx="2" fill="{colour}" fill-opacity="0.7"/>'
-        )
+        parts.append(f'<rect x="{x}" y="53" width="14" height="14" rx="2" fill="{colour}" fill-opacity="0.7"/>')
         parts.append(f'<text x="{x + 21}" y="64.5">{text}</text>')
     return parts
 
@@ -234,8 +228,7 @@ def _threshold_label(plan: "Plan", x: float, bottom: int) -> str:
 def _axis_titles(plan: "Plan", left: int, right: int, top: int, bottom: int) -> list[str]:
     middle_x, middle_y = (left + right) / 2, (top + bottom) / 2
     return [
-        f'<text x="{middle_x}" y="{bottom + 42}" text-anchor="middle">'
-        f"similarity ({escape(plan.measure)})</text>",
+        f'<text x="{middle_x}" y="{bottom + 42}" text-anchor="middle">similarity ({escape(plan.measure)})</text>',
         f'<text transform="translate(22 {middle_y}) rotate(-90)" text-anchor="middle">'
         "probability of becoming a candidate</text>",
     ]

@@ -139,8 +139,7 @@ class Plan:
             f"{draw.bands_of_rows(self.bands, self.rows)} ({draw.counted(self.slots, 'slot')}) for "
             f"{self.measure} >= {self.threshold:g}",
             f"  expected recall  {draw.probability_text(self.expected_recall)} at the threshold ({asked})",
-            f"  candidates       {_amount(self.candidates_per_item)} an item, "
-            f"among {draw.counted(self.items, 'item')}",
+            f"  candidates       {_amount(self.candidates_per_item)} an item, among {draw.counted(self.items, 'item')}",
             f"  time             {self.cost.total:,.0f} ns an item: sketch {self.cost.sketch:,.0f}, "
             f"band {self.cost.band:,.0f}, verify {self.cost.verify:,.0f}; {seconds} of one core in all",
             f"  memory           {self.memory_per_item:,} bytes an item, "
@@ -200,9 +199,7 @@ def plan(
     else:
         bands, rows = whole("bands", bands), whole("rows", rows)
         if bands * rows > max_slots:
-            raise OptionError(
-                f"bands={bands}, rows={rows}: {bands * rows:,} slots are more than max_slots={max_slots}"
-            )
+            raise OptionError(f"bands={bands}, rows={rows}: {bands * rows:,} slots are more than max_slots={max_slots}")
         chosen, asked = _option(pairs, threshold, bands, rows), None
         # What would find as much; a recall that rounds to 1 has no smallest number of bands.
         target = min(chosen.expected_recall, 1.0 - 1e-12)
@@ -258,9 +255,7 @@ class _Pairs:
         return SKETCH_NS * self.set_size * bands * rows + BAND_NS * bands
 
 
-def _distribution(
-    background: tuple[npt.ArrayLike, npt.ArrayLike] | None, measure: str
-) -> tuple[Array, Array]:
+def _distribution(background: tuple[npt.ArrayLike, npt.ArrayLike] | None, measure: str) -> tuple[Array, Array]:
     """Similarities and shares that sum to 1: the prior, or the sample with its rest at similarity 0."""
     if background is None:
         return prior(measure)
@@ -302,9 +297,7 @@ def _search(pairs: _Pairs, slot: float, threshold: float, recall: float, max_slo
     return options
 
 
-def _fewest_bands(
-    slot: float, rows: int, threshold: float, recall: float, most: int, measure: str
-) -> int | None:
+def _fewest_bands(slot: float, rows: int, threshold: float, recall: float, most: int, measure: str) -> int | None:
     """The smallest b with P(threshold) >= recall, or None if it is above `most`."""
     band = slot**rows
     if band == 0.0:
@@ -324,9 +317,7 @@ def _reaches(threshold: float, bands: int, rows: int, recall: float, measure: st
 
 def _option(pairs: _Pairs, threshold: float, bands: int, rows: int) -> Alternative:
     candidates = pairs.candidates_per_item(bands, rows)
-    cost = Cost(
-        sketch=SKETCH_NS * pairs.set_size * bands * rows, band=BAND_NS * bands, verify=VERIFY_NS * candidates
-    )
+    cost = Cost(sketch=SKETCH_NS * pairs.set_size * bands * rows, band=BAND_NS * bands, verify=VERIFY_NS * candidates)
     found = candidate_probability(threshold, bands, rows, pairs.measure)
     return Alternative(bands, rows, found, candidates, cost)
 

@@ -1,0 +1,84 @@
+"""The memory that kernels read and work in: Arrow's string buffers as they lie, and scratch that threads keep."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from lookalike.errors import InputError
+from lookalike.represent import shingle as kernels
+from lookalike.types import I64Array, U8Array
+
+__all__ = ["memory", "text_buffers"]
+
+# What a thread may hold on to between batches, per array; a larger one is given back after its batch.
+KEEP_BYTES = 256 << 20
+
+
+def text_buffers(texts: pa.Array) -> tuple[U8Array, I64Array]:
+    """The bytes and the n + 1 offsets of an Arrow string or binary array; a null is the empty string."""
+    kind = texts.type
+    if pa.types.is_dictionary(kind):
+        texts = texts.dictionary_decode()
+        kind = texts.type
+    if pa.types.is_string_view(kind) or pa.types.is_binary_view(kind):
+        texts = texts.cast(pa.large_string() if pa.types.is_string_view(kind) else pa.large_binary())
+        kind = texts.type
+    if pa.types.is_null(kind):
+        return np.empty(0, np.uint8), np.zeros(len(texts) + 1, np.int64)
+    wide = pa.types.is_large_string(kind) or pa.types.is_large_binary(kind)
+    if not (wide or pa.types.is_string(kind) or pa.types.is_binary(kind)):
+        raise InputError(f"the text column holds {kind}, not text")
+    if texts.null_count:
+        # Arrow leaves the bytes behind a null undefined.
+        empty = b"" if pa.types.is_binary(kind) or pa.types.is_large_binary(kind) else ""
+        texts = pc.fill_null(texts, pa.scalar(empty, kind))
+    _, offset_buffer, data_buffer = texts.buffers()
+    if len(texts) == 0 or offset_buffer is None:
+        return np.empty(0, np.uint8), np.zeros(len(texts) + 1, np.int64)
+    offsets = np.frombuffer(offset_buffer, np.int64 if wide else np.int32)
+    offsets = offsets[texts.offset : texts.offset + len(texts) + 1]
+    data = np.frombuffer(data_buffer, np.uint8) if data_buffer is not None else np.empty(0, np.uint8)
+    return data, offsets.astype(np.int64)
+
+
+class _Memory(threading.local):
+    """Memory that a thread uses again for every batch: fresh pages would cost a third of the kernel's time."""
+
+    def __init__(self) -> None:
+        self._arrays: dict[str, NDArray[Any]] = {}
+
+    def take(self, name: str, size: int, dtype: type[np.generic]) -> NDArray[Any]:
+        array = self._arrays.get(name)
+        if array is None or len(array) < size:
+            # Half as much again, so that slowly growing batches do not allocate each time. Pages that no row touches
+            # are never backed by memory.
+            array = np.empty(size + size // 2, dtype)
+            if array.nbytes <= KEEP_BYTES:
+                self._arrays[name] = array
+        return array
+
+    def scratch(self, longest: int) -> kernels.Scratch:
+        """The arrays for rows of up to `longest` bytes (or tokens)."""
+        text, points, tokens, slots = kernels.scratch_sizes(longest)
+        return kernels.Scratch(
+            out=self.take("out", text, np.uint8),
+            marks=self.take("marks", text, np.uint8),
+            cps=self.take("cps", points, np.uint32),
+            kinds=self.take("kinds", points, np.uint8),
+            spare=self.take("spare", points, np.uint32),
+            places=self.take("places", tokens, np.int32),
+            ends=self.take("ends", tokens, np.int32),
+            hashes=self.take("hashes", tokens, np.uint64),
+            codes=self.take("codes", tokens, np.uint64),
+            table=self.take("table", slots, np.uint64),
+            counts=self.take("counts", slots, np.int32),
+        )
+
+
+memory = _Memory()

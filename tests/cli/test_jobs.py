@@ -1,0 +1,359 @@
+"""`pairs`, `clusters` and `dedup`: what they print, write, refuse and count."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+
+from tests.cli.conftest import DOCS, Run
+
+COMMANDS = ["pairs", "clusters", "dedup"]
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    if path.suffix == ".parquet":
+        rows: list[dict[str, Any]] = pq.read_table(path).to_pylist()
+    elif path.suffix == ".csv":
+        rows = pyarrow.csv.read_csv(path).to_pylist()
+    else:
+        rows = [json.loads(line) for line in path.read_text().splitlines()]
+    return rows
+
+
+PAIRS = [
+    {"a": "a", "b": "b[/b] :smile:", "similarity": 1.0},
+    {"a": "a", "b": "d", "similarity": 6 / 7},
+    {"a": "b[/b] :smile:", "b": "d", "similarity": 6 / 7},
+]
+
+
+@pytest.mark.parametrize("ending", ["parquet", "jsonl", "csv"])
+def test_pairs_are_written_in_every_format(run: Run, docs: Path, tmp_path: Path, ending: str) -> None:
+    out = tmp_path / f"pairs.{ending}"
+    done = run("pairs", docs, "--id", "id", "-o", out)
+    assert (done.code, done.out) == (0, "")
+    assert read(out) == PAIRS
+    first, second, third, fourth = done.err.splitlines()
+    assert first.startswith("3 pairs at >= 0.8 among 4 items in ")
+    assert first.endswith("(precision 1: all verified; planned recall 0.9923 at the threshold, more above it)")
+    assert second == "  b = 16 bands of r = 6 rows; 1 candidates, 0 of them (0.0%) below the threshold"
+    assert third == "  1 items identical to an earlier item"
+    assert fourth == "  1 items shorter than word:5 (one shingle, the whole)"
+
+
+@pytest.mark.parametrize("ending", ["parquet", "jsonl", "csv"])
+def test_clusters_are_written_in_every_format(run: Run, docs: Path, tmp_path: Path, ending: str) -> None:
+    out = tmp_path / f"clusters.{ending}"
+    done = run("clusters", docs, "--id", "id", "--keep", "longest", "-o", out)
+    assert (done.code, done.out) == (0, "")
+    assert [(row["id"], row["kept"], row["size"]) for row in read(out)] == [
+        ("a", "d", 3),
+        ("b[/b] :smile:", "d", 3),
+        ("d", "d", 3),
+    ]
+    assert done.err.startswith("1 clusters of 3 items among 4 in ")
+
+
+@pytest.mark.parametrize("ending", ["parquet", "jsonl", "csv"])
+def test_the_kept_rows_are_written_in_every_format(run: Run, docs: Path, tmp_path: Path, ending: str) -> None:
+    out = tmp_path / f"clean.{ending}"
+    done = run("dedup", docs, "--id", "id", "-o", out)
+    assert (done.code, done.out) == (0, "")
+    assert read(out) == [DOCS[0], DOCS[2]]
+    assert done.err.startswith("kept 2 of 4 documents, removed 2 in ")
+
+
+def test_a_run_folder_mirrors_the_input_and_holds_the_decisions(run: Run, docs: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    assert run("dedup", docs, "--id", "id", "-o", folder).code == 0
+    assert read(folder / "kept" / "docs.jsonl") == [DOCS[0], DOCS[2]]
+    assert [row["kept"] for row in read(folder / "removed.parquet")] == ["a", "a"]
+    assert read(folder / "pairs.parquet") == PAIRS
+    assert len(read(folder / "clusters.parquet")) == 3
+    assert json.loads((folder / "report.json").read_text())["removed"] == 2
+
+
+def test_without_an_output_the_most_similar_are_shown(run: Run, docs: Path) -> None:
+    done = run("pairs", docs, "--id", "id")
+    assert done.code == 0
+    assert "the most similar pairs" in done.out
+    assert "b[/b] :smile:" in done.out, "an id is no markup"
+    assert "0.8571" in done.out
+    done = run("clusters", docs)
+    assert "the largest clusters" in done.out
+    done = run("dedup", docs)
+    assert "removed documents" in done.out
+    done = run("dedup", docs, "--unit", "line")
+    assert "removed lines" in done.out
+
+
+def test_a_long_table_is_cut_and_says_so(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "same.jsonl"
+    path.write_text('{"text": "same words"}\n' * 10)
+    assert "… and 25 more; -o FILE writes them all" in run("pairs", path).out
+
+
+def test_nothing_found_shows_no_table(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text('{"text": "one"}\n{"text": "two"}\n')
+    for command in COMMANDS:
+        assert run(command, path).out == ""
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_json_is_the_report_and_nothing_else(run: Run, docs: Path, tmp_path: Path, command: str) -> None:
+    report = run(command, docs, "--json").json
+    assert (report["items"], report["pairs"], report["output"]) == (4, 3, None)
+    assert report["seconds"] > 0
+    report = run(command, docs, "--json", "--quiet", "-o", tmp_path / "out.parquet").json
+    assert report["output"] == str(tmp_path / "out.parquet")
+    assert (tmp_path / "out.parquet").exists()
+    report = run(command, docs, "--json", "--exact").json
+    assert (report["measure"], report["pairs"]) == ("identity", 0)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_quiet_is_silent(run: Run, docs: Path, tmp_path: Path, command: str) -> None:
+    done = run(command, docs, "-q", "-o", tmp_path / "out.jsonl")
+    assert (done.code, done.out, done.err) == (0, "", "")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_dry_run_writes_nothing(run: Run, docs: Path, tmp_path: Path, command: str) -> None:
+    done = run(command, docs, "--dry-run")
+    assert (done.code, done.out) == (0, "")
+    assert "precision 1: all verified" in done.err
+    assert (
+        run(command, docs, "--dry-run", "-o", tmp_path / "x.csv").error
+        == "dry-run writes nothing: it does not go with -o"
+    )
+    assert run(command, docs, "--dry-run", "-o", "-").error == "dry-run writes nothing: it does not go with -o"
+    assert [path.name for path in tmp_path.iterdir()] == ["docs.jsonl"]
+
+
+def test_standard_input_and_output(run: Run, docs: Path) -> None:
+    done = run("dedup", "-", "-o", "-", "--id", "id", stdin=docs.read_bytes())
+    assert [json.loads(line) for line in done.out.splitlines()] == [DOCS[0], DOCS[2]]
+    done = run("pairs", "-", "-o", "-", "-q", stdin=docs.read_bytes())
+    assert [json.loads(line) for line in done.out.splitlines()] == [
+        {"a": 0, "b": 1, "similarity": 1.0},
+        {"a": 0, "b": 3, "similarity": 6 / 7},
+        {"a": 1, "b": 3, "similarity": 6 / 7},
+    ]
+    done = run("pairs", "-", "--json", stdin=b"same line\nother\nsame line\n")
+    assert done.json["pairs"] == 1
+
+
+def test_lines_on_standard_input_come_back_as_lines(run: Run) -> None:
+    assert run("dedup", "-", "-o", "-", "-q", stdin=b"x y\nz\nX Y\n").out == "x y\nz\n"
+
+
+def test_the_report_and_the_rows_do_not_share_standard_output(run: Run, docs: Path) -> None:
+    error = run("dedup", docs, "-o", "-", "--json").error
+    assert error == "json prints its report on standard output: it does not go with -o -"
+
+
+def test_unverified_similarities_are_null_in_jsonl_and_empty_in_csv(run: Run, docs: Path, tmp_path: Path) -> None:
+    done = run("pairs", docs, "--verify", "none", "-o", "-")
+    rows = [
+        json.loads(line, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
+        for line in done.out.splitlines()
+    ]
+    assert [row["similarity"] for row in rows] == [1.0, None, None]
+    assert "verify=none: not verified exactly; planned recall 0.9923" in done.err
+    report = run("pairs", docs, "--verify", "sketch", "--json").json
+    assert report["precision"] is None
+
+
+def test_limit_reads_the_first_rows_only(run: Run, docs: Path) -> None:
+    assert run("pairs", docs, "--limit", "2", "--json").json["items"] == 2
+
+
+def test_two_columns_are_joined(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("title,body\na b,c d\na b,c d\na b,x y\n")
+    assert run("pairs", path, "--column", "title", "--column", "body", "--json").json["pairs"] == 1
+    assert run("pairs", path, "-c", "title", "--json").json["pairs"] == 3
+    path.write_text("title,story\na b,c d\n")
+    assert run("pairs", path).error == "which column holds the items? Say column; the columns are title, story"
+
+
+def test_exact_with_and_without_normalize(run: Run, docs: Path) -> None:
+    assert run("dedup", docs, "--exact", "--json").json["removed"] == 0
+    done = run("dedup", docs, "--exact", "--normalize", "lower")
+    assert done.err.splitlines()[0].endswith("(identical items only)")
+    assert done.err.startswith("kept 3 of 4 documents, removed 1")
+    assert "identical" in run("pairs", docs, "--exact").err
+
+
+def test_paragraphs_are_removed_from_the_texts(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text(
+        json.dumps({"text": "keep me\n\nsame words"}) + "\n" + json.dumps({"text": "Same words\n\nme too"}) + "\n"
+    )
+    done = run("dedup", path, "--unit", "paragraph", "-o", tmp_path / "clean.jsonl")
+    assert [row["text"] for row in read(tmp_path / "clean.jsonl")] == ["keep me\n\nsame words", "me too"]
+    assert done.err.startswith("kept 3 of 4 paragraphs, removed 1")
+    assert "  4 paragraphs shorter than word:5 (one shingle, the whole)" in done.err
+
+
+def test_the_summary_counts_everything_that_was_skipped_or_replaced(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(b'{"text": null}\n{"text": "..."}\n{"text": "a\xff"}\n{"text": 5}\n{"text": ""}\nbroken\n')
+    done = run("pairs", path, "--skip-bad")
+    assert done.code == 0
+    lines = done.err.splitlines()[2:]
+    assert lines[:-1] == [
+        "  1 items identical to an earlier item",
+        "  3 items without any shingle (never alike unless identical)",
+        "  1 items null, taken as empty",
+        "  1 items shorter than word:5 (one shingle, the whole)",
+        "  1 items with invalid UTF-8, replaced by U+FFFD",
+    ]
+    assert lines[-1] == f"  2 broken rows skipped; the first: {path}:4: column 'text' is a number, not text"
+
+
+def test_broken_input_is_named_with_its_place(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text('{"text": "a"}\n{"text": \n')
+    assert run("pairs", path).error.startswith(f"{path}:2: not JSON")
+    assert run("pairs", path, "--skip-bad", "--json").json["skipped_rows"] == 1
+    (tmp_path / "x.parquet").write_bytes(b"PAR1 and then nothing PAR1")
+    assert run("pairs", tmp_path / "x.parquet").error.startswith(f"{tmp_path}/x.parquet: not a Parquet file")
+    whole = tmp_path / "y.parquet"
+    pq.write_table(pa.table({"text": ["a"] * 1000}), whole)
+    whole.write_bytes(whole.read_bytes()[:-100])
+    assert str(whole) in run("dedup", whole).error
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["nowhere.jsonl"], 1, "nowhere.jsonl: no such file or folder"),
+        (["nowhere*.jsonl"], 1, "nowhere*.jsonl: no file matches this pattern"),
+        (["DOCS", "-c", "body"], 1, "there is no column 'body' in DOCS; the columns are id, text, n"),
+        (["DOCS", "-c", "n"], 1, "column 'n' in DOCS holds int64: an item must be text or a list of elements"),
+        (["DOCS", "--id", "name"], 1, "there is no column 'name' in DOCS; the columns are id, text, n"),
+        (["DOCS", "DOCS"], 1, "DOCS: given twice"),
+        (["DOCS", "-t", "0"], 2, "threshold is 0.0: it must be above 0 and up to 1"),
+        (["DOCS", "-t", "1.5"], 2, "threshold is 1.5: it must be above 0 and up to 1"),
+        (["DOCS", "--recall", "1"], 2, "recall is 1.0: it must be above 0 and below 1"),
+        (["DOCS", "--bands", "5"], 2, "bands is given without rows: give both, or neither and let the plan choose"),
+        (["DOCS", "--exact", "--verify", "none"], 2, "exact finds identical items only: it does not go with verify"),
+        (["DOCS", "--shingle", "line:3"], 2, "shingle is 'line:3': it must be word:K or char:K, for example"),
+        (["DOCS", "--normalize", "all"], 2, "normalize is 'all': it must be among lower, accents"),
+        (["DOCS", "--format", "docx"], 2, "format"),
+        (["DOCS", "--threads", "0"], 2, "threads is 0: it must be a whole number, 1 or more"),
+        (["DOCS", "--tokens", "nowhere:words"], 2, "tokens is 'nowhere:words': it must be module:function"),
+        (["DOCS", "--tokens", "json"], 2, "tokens is 'json': it must be module:function"),
+        (["DOCS", "--tokens", "os:sep"], 2, "tokens is 'os:sep': sep is not a function"),
+        (["DOCS", "--tokens", "os:getcwd"], 2, "tokens is 'os:getcwd': it failed with TypeError"),
+        (["DOCS", "--tokens", "builtins:str.split"], 2, "tokens is 'builtins:str.split'"),
+        (["DOCS", "--tokens", "zlib:compress"], 2, "tokens is 'zlib:compress'"),
+        (["DOCS", "-t", "much"], 2, "Invalid value for '-t' / '--threshold'"),
+        (["DOCS", "--limit", "0"], 2, "Invalid value for '--limit'"),
+        (["DOCS", "--verify", "maybe"], 2, "Invalid value for '--verify'"),
+        (["DOCS", "--nonsense"], 2, "No such option: --nonsense"),
+        ([], 2, "Missing argument 'IN...'"),
+        (["DOCS", "-o", "out.xlsx"], 2, "out.xlsx: the ending"),
+        (["DOCS", "-o", "out.foo"], 2, "out.foo: the ending"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_said_in_one_line_with_an_exit_code(
+    run: Run, docs: Path, arguments: list[str], code: int, message: str
+) -> None:
+    filled = [argument.replace("DOCS", str(docs)) for argument in arguments]
+    for command in COMMANDS:
+        done = run(command, *filled)
+        assert done.error.startswith(message.replace("DOCS", str(docs)))
+        assert done.code == code
+
+
+def test_an_unknown_policy_or_column_to_keep_by_is_named(run: Run, docs: Path) -> None:
+    assert run("dedup", docs, "--keep", "best").error.startswith("keep is 'best': it must be first, last")
+    assert "no column 'date'" in run("clusters", docs, "--keep", "max:date").error
+    assert run("dedup", docs, "--max-pairs", "0").error == "max_pairs is 0: it must be a whole number, 1 or more"
+
+
+def test_too_many_pairs_are_refused_and_clusters_are_still_there(run: Run, docs: Path) -> None:
+    assert run("pairs", docs, "--max-pairs", "2").error.startswith("there are 3 pairs, more than max_pairs = 2")
+    assert run("dedup", docs, "--max-pairs", "2", "--json").json["removed"] == 2
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_an_output_that_exists_stays_as_it_is_without_overwrite(
+    run: Run, docs: Path, tmp_path: Path, command: str
+) -> None:
+    out = tmp_path / "out.csv"
+    out.write_text("precious")
+    done = run(command, docs, "-o", out)
+    assert (done.code, done.error) == (1, f"{out} exists; use --overwrite to replace it")
+    assert out.read_text() == "precious"
+    assert run(command, docs, "-o", out, "--overwrite").code == 0
+    assert out.read_text() != "precious"
+
+
+def test_an_input_is_never_the_output(run: Run, docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = docs.read_bytes()
+    monkeypatch.chdir(tmp_path)
+    for given in (docs, "docs.jsonl", "./docs.jsonl", "d*.jsonl", tmp_path):
+        for output in ("docs.jsonl", docs):
+            done = run("dedup", given, "-o", output, "--overwrite")
+            assert (done.code, done.error) == (2, f"{output} is an input too: write somewhere else")
+    assert run("dedup", tmp_path, "-o", tmp_path, "--overwrite").error.endswith("is an input too: write somewhere else")
+    assert docs.read_bytes() == before
+
+
+def test_a_folder_of_somebody_is_not_replaced(run: Run, docs: Path, tmp_path: Path) -> None:
+    precious = tmp_path / "precious"
+    precious.mkdir()
+    assert run("dedup", docs, "-o", precious, "-q").code == 0, "an empty folder may be filled"
+    assert run("dedup", docs, "-o", precious).error == f"{precious} exists; use --overwrite to replace it"
+    assert run("dedup", docs, "-o", precious, "--overwrite", "-q").code == 0, "a run folder may be replaced"
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "letter.txt").write_text("dear")
+    assert "is not a run folder" in run("dedup", docs, "-o", other, "--overwrite").error
+    assert (other / "letter.txt").read_text() == "dear"
+
+
+def test_a_tokens_function_of_the_working_folder_is_found(
+    run: Run, docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "my_tokens.py").write_text(
+        "def letters(text):\n    return list(text)\n\n\ndef numbers(text):\n    return [1]\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    path = list(sys.path)
+    assert run("pairs", docs, "--tokens", "my_tokens:letters", "--shingle", "word:1", "--json").json["pairs"] > 0
+    assert sys.path == path
+    assert (
+        run("pairs", docs, "--tokens", "my_tokens:numbers").error
+        == "tokens is 'my_tokens:numbers': it must give strings"
+    )
+
+
+def test_the_expert_options_reach_the_run(run: Run, docs: Path) -> None:
+    report = run(
+        "dedup", docs, "--bands", "7", "--rows", "3", "--seed", "5", "--threads", "2", "--shingle", "char:4:bag",
+        "--normalize", "lower,digits", "--cluster", "components", "--keep", "min:n", "--json",
+    ).json  # fmt: skip
+    assert (report["bands"], report["rows_per_band"], report["seed"]) == (7, 3, 5)
+    assert (report["shingle"], report["normalize"]) == ("char:4:bag", ["digits", "lower"])
+
+
+def test_several_files_have_their_names_in_the_table(run: Run, docs: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.jsonl"
+    other.write_bytes(docs.read_bytes())
+    done = run("pairs", docs, other, "-o", "-", "-q")
+    first = json.loads(done.out.splitlines()[0])
+    assert first == {
+        "a": 0, "b": 1, "similarity": 1.0, "a_file": str(docs), "a_row": 0, "b_file": str(docs), "b_row": 1,
+    }  # fmt: skip

@@ -1,0 +1,164 @@
+"""What only a process of its own shows: signals, pipes, terminals, full disks."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import random
+import resource
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import without_compiling
+
+LOOKALIKE = [sys.executable, "-m", "lookalike.cli.main"]
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """60,000 short documents: a second or two of work."""
+    path = tmp_path_factory.mktemp("many") / "many.jsonl"
+    rng = random.Random(0)
+    words = [f"w{i}" for i in range(2000)]
+    with path.open("w") as out:
+        for number in range(60_000):
+            out.write(json.dumps({"id": number, "text": " ".join(rng.choices(words, k=60))}) + "\n")
+    return path
+
+
+def test_an_error_is_one_line_on_standard_error_without_a_traceback(tmp_path: Path) -> None:
+    done = subprocess.run([*LOOKALIKE, "pairs", tmp_path / "no.jsonl"], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr == f"lookalike: {tmp_path}/no.jsonl: no such file or folder\n"
+    done = subprocess.run([*LOOKALIKE, "pairs", "x", "-t", "2"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "lookalike: threshold is 2.0: it must be above 0 and up to 1\n"
+
+
+def wait_until_busy(process: subprocess.Popen[str], name: str) -> None:
+    """Wait until the process has the input open: from then on it is in the middle of its job."""
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline and process.poll() is None:
+        for handle in Path(f"/proc/{process.pid}/fd").glob("*"):
+            try:
+                if handle.readlink().name == name:
+                    return
+            except OSError:
+                continue
+        time.sleep(0.002)
+    raise AssertionError("the process ended or never opened its input")
+
+
+@pytest.mark.parametrize("output", ["clean.jsonl", "run"])
+def test_ctrl_c_leaves_one_line_and_nothing_else(many: Path, tmp_path: Path, output: str) -> None:
+    process = subprocess.Popen(
+        [*LOOKALIKE, "dedup", many, "-o", tmp_path / output, "--bands", "200", "--rows", "5"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    wait_until_busy(process, many.name)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert out == ""
+    assert without_compiling(err) == "lookalike: interrupted; nothing was written\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_reader_that_goes_away_is_no_error(many: Path) -> None:
+    command = " ".join(LOOKALIKE)
+    for job in (f"dedup {many} -o -", f"plan --json && {command} dedup {many} --limit 9000 -o - -q"):
+        done = subprocess.run(
+            ["bash", "-o", "pipefail", "-c", f"({command} {job}) | head -1"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert len(done.stdout.splitlines()) == 1
+        assert done.returncode == 0
+        assert "Traceback" not in done.stderr
+        assert "nobody reads" not in done.stderr
+
+
+def test_a_full_disk_is_one_line_and_leaves_nothing(many: Path, tmp_path: Path) -> None:
+    """A limit on the size of files stands for the full disk: both are refused writes in the middle of a file."""
+
+    def limited() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+
+    for name in ("clean.jsonl", "clean.parquet", "run"):
+        done = subprocess.run(
+            [*LOOKALIKE, "dedup", many, "--limit", "9000", "-o", tmp_path / name, "-q"],
+            capture_output=True,
+            text=True,
+            check=False,
+            preexec_fn=limited,
+        )
+        assert done.returncode == 1
+        assert done.stderr.count("\n") == 1, done.stderr
+        assert done.stderr.startswith("lookalike: the file became larger than the system allows while writing")
+        assert list(tmp_path.iterdir()) == []
+
+
+def on_a_terminal(arguments: list[str]) -> tuple[int, str, str]:
+    """Run with standard error on a terminal of its own; exit code, standard output, what the terminal got."""
+    ours, theirs = pty.openpty()
+    # A bar waits for its stage to take a second; a test does not.
+    code = "from lookalike.cli import main, terminal; terminal._PATIENCE = 0.0; main.main()"
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        env=os.environ | {"TERM": "xterm", "COLUMNS": "120"},
+    )
+    os.close(theirs)
+    shown = b""
+    while True:
+        if select.select([ours], [], [], 60)[0]:
+            try:
+                part = os.read(ours, 65536)
+            except OSError:
+                break
+            shown += part
+            if not part:
+                break
+    assert process.stdout is not None
+    out = process.stdout.read().decode()
+    process.stdout.close()
+    os.close(ours)
+    return process.wait(timeout=60), out, shown.decode()
+
+
+def test_progress_is_shown_on_a_terminal_only_and_never_on_standard_output(many: Path) -> None:
+    job = ["pairs", str(many), "--limit", "20000", "--json"]
+    code, out, shown = on_a_terminal(job)
+    assert code == 0
+    assert json.loads(out)["items"] == 20_000
+    assert "reading and sketching" in shown
+    assert "MB/s" in shown
+
+    code, out, shown = on_a_terminal([*job, "--quiet"])
+    assert (code, shown) == (0, "")
+    assert json.loads(out)["items"] == 20_000
+
+    done = subprocess.run([*LOOKALIKE, *job], capture_output=True, text=True, check=True)
+    assert "sketching" not in done.stderr
+
+
+def test_two_columns_of_standard_input_are_joined_and_rows_come_back_as_they_were() -> None:
+    rows = b'{"a": "x y", "b": "z"}\n{"a": "x", "b": "y z"}\n{"a": "p", "b": "q"}\n'
+    done = subprocess.run(
+        [*LOOKALIKE, "dedup", "-", "-c", "a", "-c", "b", "-o", "-", "-q"], input=rows, capture_output=True, check=True
+    )
+    assert done.stdout == b'{"a": "x y", "b": "z"}\n{"a": "p", "b": "q"}\n'
+    assert without_compiling(done.stderr.decode()) == ""

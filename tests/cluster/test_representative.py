@@ -1,0 +1,102 @@
+"""Representative clusters against their twin, and the two promises: no two kept match, each removed its keeper."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lookalike.cluster.representative import representatives
+from lookalike.types import F64Array, I64Array
+from tests.reference import sets as twin
+
+many = settings(max_examples=400, deadline=None, derandomize=True)
+
+Edges = dict[tuple[int, int], float]
+
+
+@st.composite
+def matches(draw: st.DrawFn) -> tuple[list[int], Edges]:
+    """An order to keep in, and the similarities of the pairs that match; few values, so that many are equal."""
+    n = draw(st.integers(1, 14))
+    pairs = [(i, j) for i in range(n) for j in range(i + 1, n)]
+    chosen = draw(st.lists(st.sampled_from(pairs), unique=True, max_size=40)) if pairs else []
+    similarity = st.sampled_from([0.8, 0.85, 0.9, 1.0])
+    return draw(st.permutations(range(n))), {pair: draw(similarity) for pair in chosen}
+
+
+def chosen(order: Sequence[int], edges: Mapping[tuple[int, int], float]) -> tuple[list[int], list[float]]:
+    ends: I64Array = np.array(list(edges), np.int64).reshape(-1, 2)
+    weights: F64Array = np.array(list(edges.values()), np.float64)
+    keeper, similarity = representatives(np.array(order, np.int64), ends[:, 0].copy(), ends[:, 1].copy(), weights)
+    return keeper.tolist(), similarity.tolist()
+
+
+def check_promises(edges: Edges, keeper: Sequence[int], similarity: Sequence[float]) -> None:
+    kept = {i for i, k in enumerate(keeper) if i == k}
+    assert not any(i in kept and j in kept for i, j in edges)
+    for i, k in enumerate(keeper):
+        if i in kept:
+            assert similarity[i] == 1.0
+        else:
+            assert k in kept
+            assert edges[min(i, k), max(i, k)] == similarity[i]
+
+
+@many
+@given(matches())
+def test_keepers_are_those_of_the_twin(graph: tuple[list[int], Edges]) -> None:
+    order, edges = graph
+    removed = twin.representative(len(order), edges, order)
+    keeper, similarity = chosen(order, edges)
+    assert {i: (k, similarity[i]) for i, k in enumerate(keeper) if k != i} == removed
+    check_promises(edges, keeper, similarity)
+
+
+@many
+@given(matches(), st.randoms(use_true_random=False))
+def test_neither_the_order_of_the_edges_nor_their_direction_matters(
+    graph: tuple[list[int], Edges], random: Random
+) -> None:
+    order, edges = graph
+    turned = [(pair if random.random() < 0.5 else pair[::-1], weight) for pair, weight in edges.items()]
+    random.shuffle(turned)
+    assert chosen(order, dict(turned)) == chosen(order, edges)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_large_random_graphs_keep_the_promises(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n = 1000
+    ends = np.sort(rng.integers(0, n, (2500, 2)), axis=1)
+    pairs = [(i, j) for i, j in ends.tolist() if i != j]
+    edges = {pair: float(rng.integers(80, 101)) / 100 for pair in pairs}
+    order = rng.permutation(n).tolist()
+    keeper, similarity = chosen(order, edges)
+    check_promises(edges, keeper, similarity)
+    assert {i: (k, similarity[i]) for i, k in enumerate(keeper) if k != i} == twin.representative(n, edges, order)
+
+
+def test_a_chain_keeps_its_ends() -> None:
+    assert chosen([0, 1, 2], {(0, 1): 0.9, (1, 2): 0.9}) == ([0, 0, 2], [1.0, 0.9, 1.0])
+    assert chosen([1, 0, 2], {(0, 1): 0.9, (1, 2): 0.9}) == ([1, 1, 1], [0.9, 1.0, 0.9])
+
+
+def test_the_best_match_wins_and_among_equals_the_first_to_keep() -> None:
+    assert chosen([0, 1, 2], {(0, 2): 0.8, (1, 2): 0.9})[0] == [0, 1, 1]
+    assert chosen([1, 0, 2], {(0, 2): 0.8, (1, 2): 0.8})[0] == [0, 1, 1]
+    assert chosen([0, 1, 2], {(0, 2): 0.8, (1, 2): 0.8})[0] == [0, 1, 0]
+
+
+def test_a_removed_item_takes_nobody_with_it() -> None:
+    """2 matches only 1, which is removed for 0: 2 stays."""
+    assert chosen([0, 1, 2, 3], {(0, 1): 0.8, (1, 2): 1.0, (2, 3): 0.9})[0] == [0, 0, 2, 2]
+
+
+def test_items_without_matches_are_kept() -> None:
+    assert chosen([2, 0, 1], {}) == ([0, 1, 2], [1.0, 1.0, 1.0])
+    assert chosen([], {}) == ([], [])
