@@ -8,14 +8,15 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 from numba.core import types
+from numpy.typing import NDArray
 
 from lookalike import jit
-from lookalike.jit import Kernel, array_of, kernel, load_u64, peek, poke, trailing_zeros
+from lookalike.jit import Kernel, array_of, kernel, load_u64, peek, poke, trailing_zeros, tuple_of
 
 SOURCE = '''
 from lookalike.jit import kernel
@@ -157,6 +158,20 @@ def _copy(source, small, large, value):  # type: ignore[no-untyped-def]
         poke(small, i, peek(source, i))
         poke(large, i, peek(source, i))
     poke(large, len(source), value)
+
+
+class Arrays(NamedTuple):
+    """Arrays of two types."""
+
+    small: NDArray[np.uint8]
+    large: NDArray[np.int64]
+
+
+def test_the_type_of_a_tuple_of_arrays_follows_its_annotations() -> None:
+    for readonly in (False, True):
+        kind = tuple_of(Arrays, readonly=readonly)
+        assert list(kind.types) == [array_of(dtype, readonly=readonly) for dtype in (np.uint8, np.int64)]
+        assert kind.instance_class is Arrays
 
 
 def test_eight_bytes_are_read_little_endian_from_any_position() -> None:

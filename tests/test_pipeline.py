@@ -161,6 +161,8 @@ def test_the_report_counts_what_was_empty_short_null_broken_and_identical() -> N
 def test_items_without_shingles_are_alike_only_where_their_bytes_are() -> None:
     assert found(["...", "?!", "...", "", None, " "]) == {(0, 2): 1.0, (3, 4): 1.0}
     assert found([set(), {1}, set(), {1}]) == {(0, 2): 1.0, (1, 3): 1.0}
+    for verify in ("sketch", "none"):
+        assert found(["...", "?!", "...", "a"], verify=verify) == {(0, 2): 1.0}
 
 
 def test_texts_shorter_than_a_shingle_are_one_shingle() -> None:

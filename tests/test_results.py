@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +106,12 @@ def test_tables_go_to_pandas_and_polars(docs: pa.Table) -> None:
     assert result.to_polars()["b"].to_list() == ["c", "d", "d"]
 
 
+def test_a_missing_library_is_named_with_what_to_install(docs: pa.Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "polars", None)
+    with pytest.raises(ImportError, match=r"to_polars needs polars: pip install 'lookalike\[polars\]'"):
+        lookalike.pairs(docs, **OPTIONS).to_polars()
+
+
 @pytest.mark.parametrize("ending", ["parquet", "jsonl", "csv", "tsv", "arrow", "jsonl.gz"])
 def test_a_table_is_saved_in_the_format_of_its_ending(docs: pa.Table, tmp_path: Path, ending: str) -> None:
     result = lookalike.pairs(docs, **OPTIONS)
@@ -161,6 +168,15 @@ def test_a_run_folder_holds_everything_that_was_decided(docs: pa.Table, tmp_path
     (run / "old").write_text("")
     result.save(run, overwrite=True)
     assert not (run / "old").exists()
+
+
+def test_too_many_pairs_are_left_out_of_a_run_folder_and_said_to_be(tmp_path: Path) -> None:
+    result = lookalike.dedup(["the same text"] * 50, max_pairs=1224)
+    result.save(tmp_path / "run")
+    assert not (tmp_path / "run" / "pairs.parquet").exists()
+    assert json.loads((tmp_path / "run" / "report.json").read_text())["pairs_left_out"] == 1225
+    assert pq.read_table(tmp_path / "run" / "removed.parquet").num_rows == 49
+    assert lookalike.dedup(["the same text"] * 50, max_pairs=1225).report["pairs_left_out"] == 0
 
 
 def test_an_ending_that_nothing_is_written_as_is_no_folder(docs: pa.Table, tmp_path: Path) -> None:

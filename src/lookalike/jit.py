@@ -81,7 +81,9 @@ def array_of(dtype: Any, dimensions: int = 1, *, readonly: bool = False) -> Any:
 def tuple_of(named: type[tuple[Any, ...]], *, readonly: bool = False) -> Any:
     """The Numba type of a NamedTuple whose fields are one-dimensional arrays, as its annotations say."""
     hints = get_type_hints(named).values()
-    dtypes = [get_args(get_args(hint)[1])[0] for hint in hints]
+    # NDArray[T] is ndarray[shape, dtype[T]], and since NumPy 2.5 an alias of its own whose only argument is T.
+    last = [get_args(hint)[-1] for hint in hints]
+    dtypes = [get_args(argument)[0] if get_args(argument) else argument for argument in last]
     return types.NamedTuple([array_of(dtype, readonly=readonly) for dtype in dtypes], named)  # type: ignore[attr-defined]
 
 

@@ -195,6 +195,8 @@ class Dedup(_Result):
             "clusters": int((sizes > 1).sum()),
             "largest_cluster": int(sizes.max(initial=0)),
         }
+        # Many copies of one item are quickly more pairs than anybody reads; what is removed is told without them.
+        out["pairs_left_out"] = out["pairs"] if out["pairs"] > self._found.config.max_pairs else 0
         if self._found.config.unit != "document":
             out["documents_emptied"] = int(self._found.counts.rows - self.kept.sum())
         return out

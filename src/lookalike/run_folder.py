@@ -2,7 +2,7 @@
 
 RUN/kept/…            the kept rows, one file for each input file, in its format and with all its columns
 RUN/removed.parquet   id, kept (the id that stays in its place), similarity
-RUN/pairs.parquet     a, b, similarity
+RUN/pairs.parquet     a, b, similarity; left out, and said so in the report, where there are more than max_pairs
 RUN/clusters.parquet  cluster, size, id, kept, similarity
 RUN/report.json       what went in, what was found and how
 """
@@ -43,7 +43,7 @@ def write_run(result: Dedup, path: str | Path, *, overwrite: bool = False) -> No
     with atomic_folder(path, overwrite=overwrite) as folder:
         result.write_kept(folder / "kept", overwrite=False)
         save_table(result.removed, folder / "removed.parquet")
-        if result.pairs is not None:
+        if not result.report["pairs_left_out"]:
             save_table(result.pairs, folder / "pairs.parquet")
         save_table(result.clusters, folder / "clusters.parquet")
         text = json.dumps(result.report, indent=2, ensure_ascii=False)

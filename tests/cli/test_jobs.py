@@ -282,9 +282,12 @@ def test_an_unknown_policy_or_column_to_keep_by_is_named(run: Run, docs: Path) -
     assert run("dedup", docs, "--max-pairs", "0").error == "max_pairs is 0: it must be a whole number, 1 or more"
 
 
-def test_too_many_pairs_are_refused_and_clusters_are_still_there(run: Run, docs: Path) -> None:
+def test_too_many_pairs_are_refused_and_clusters_are_still_there(run: Run, docs: Path, tmp_path: Path) -> None:
     assert run("pairs", docs, "--max-pairs", "2").error.startswith("there are 3 pairs, more than max_pairs = 2")
     assert run("dedup", docs, "--max-pairs", "2", "--json").json["removed"] == 2
+    done = run("dedup", docs, "--max-pairs", "2", "-o", tmp_path / "run")
+    assert done.err.endswith("  no pairs.parquet: 3 pairs are more than --max-pairs 2\n")
+    assert not (tmp_path / "run" / "pairs.parquet").exists()
 
 
 @pytest.mark.parametrize("command", COMMANDS)

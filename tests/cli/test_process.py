@@ -66,6 +66,8 @@ def test_ctrl_c_leaves_one_line_and_nothing_else(many: Path, tmp_path: Path, out
         text=True,
     )
     wait_until_busy(process, many.name)
+    time.sleep(0.3)
+    assert process.poll() is None, "the job is too short to be interrupted"
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130
@@ -162,3 +164,24 @@ def test_two_columns_of_standard_input_are_joined_and_rows_come_back_as_they_wer
     )
     assert done.stdout == b'{"a": "x y", "b": "z"}\n{"a": "p", "b": "q"}\n'
     assert without_compiling(done.stderr.decode()) == ""
+
+
+HIDING = """
+import sys
+class Hidden:
+    def find_spec(self, name, path=None, target=None):
+        if name in ("click", "pandas", "polars", "datasets", "networkx", "pytest", "hypothesis"):
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, Hidden())
+"""
+
+
+def test_the_command_line_needs_nothing_but_what_the_package_depends_on(tmp_path: Path) -> None:
+    """What only the extras and the development tools bring is hidden from the process."""
+    (tmp_path / "x.jsonl").write_text('{"text": "same words"}\n{"text": "Same words"}\n')
+    code = HIDING + "from lookalike.cli.main import main; main()"
+    for arguments in (["dedup", "x.jsonl", "-o", "-", "-q"], ["pairs", "x.jsonl", "--json"], ["plan"], ["nonsense"]):
+        done = subprocess.run(
+            [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False, cwd=tmp_path
+        )
+        assert done.returncode == (2 if arguments == ["nonsense"] else 0), done.stderr

@@ -44,10 +44,7 @@ def fingerprint(elements: Set[int], raw: bytes) -> tuple[int, int]:
 def minhash_constants(K: int, seed: int) -> list[tuple[int, int]]:
     """(a, b) of each slot."""
     s = mix(seed & MASK)
-    return [
-        ((mix((s + (2 * j + 1) * G) & MASK) >> 32) | 1, mix((s + (2 * j + 2) * G) & MASK) >> 32)
-        for j in range(K)
-    ]
+    return [((mix((s + (2 * j + 1) * G) & MASK) >> 32) | 1, mix((s + (2 * j + 2) * G) & MASK) >> 32) for j in range(K)]
 
 
 def signature(elements: Set[int], K: int, seed: int) -> list[int]:

@@ -39,9 +39,7 @@ UNSPACED = re.compile(
 )
 
 # Circled, parenthesised and squared letters with the property Alphabetic.
-ALPHABETIC_SYMBOLS = re.compile(
-    "[\u24b6-\u24e9\U0001f130-\U0001f149\U0001f150-\U0001f169\U0001f170-\U0001f189]"
-)
+ALPHABETIC_SYMBOLS = re.compile("[\u24b6-\u24e9\U0001f130-\U0001f149\U0001f150-\U0001f169\U0001f170-\U0001f189]")
 
 
 def is_known(text: str) -> bool:

@@ -174,6 +174,16 @@ def test_every_arrow_type_is_read_whole_and_sliced(kind: pa.DataType, data: st.D
     check(array[start:stop], rows[start:stop], Shingle("word", 2, normalize=LOWER))
 
 
+def test_bytes_behind_a_null_are_not_read() -> None:
+    buffers = [b"\x05", np.array([0, 3, 6, 9], np.int32), b"one\xff\xfftwo."]
+    array = pa.Array.from_buffers(pa.string(), 3, list(map(pa.py_buffer, buffers)))
+    check(array, [b"one", None, b"wo."], Shingle("word", 2, normalize=LOWER))
+
+
+def test_a_column_of_nothing_but_nulls_has_no_type_and_no_text() -> None:
+    check(pa.nulls(3), [None] * 3, Shingle())
+
+
 def test_a_column_that_is_not_text_is_refused_by_its_type() -> None:
     with pytest.raises(InputError, match="holds int64, not text"):
         shingle_texts(pa.array([1, 2]), Shingle())
@@ -230,6 +240,13 @@ def mixed_rows() -> list[str]:
 @pytest.mark.parametrize("shingle", ["word:1", "word:3", "char:1", "char:4", "word:2:bag"])
 def test_rows_of_every_length_around_the_block_borders(shingle: str) -> None:
     check_rows([row.encode() for row in ascii_rows()], parse_shingle(shingle))
+
+
+@pytest.mark.parametrize("names", ["none", "lower"])
+def test_every_ascii_character_in_every_place_of_a_block(names: str) -> None:
+    row = bytes(range(128))
+    rows = [row[turn:] + row[:turn] for turn in range(17)] + [b"a" * 7 + bytes([c]) + b"a" * 8 for c in row]
+    check_rows(rows, parse_shingle("word:1", normalize=names))
 
 
 def test_characters_at_every_place_around_the_block_borders() -> None:
@@ -533,3 +550,19 @@ def test_a_text_with_lone_surrogates_has_spans() -> None:
     hashes, spans = spans_of("a \ud800 b", Shingle("word", 1, normalize=LOWER))
     assert len(hashes) == 2
     assert spans.tolist() == [[0, 1], [6, 7]]
+
+
+def test_long_runs_of_marks_are_ordered_as_short_ones_are() -> None:
+    options = frozenset[str]()
+    for length in (31, 32, 33, 34, 500):
+        text = "a" + ("\u0301\u0323\u0327\u0345" * length)[:length] + " b"
+        sets = shingle_texts(pa.array([text]), Shingle("word", 2, normalize=options))
+        assert elements(sets) == [twin.shingles(text.encode(), "word", 2, options)]
+
+
+def test_a_hostile_run_of_marks_does_not_take_forever() -> None:
+    # Sorted by insertion this would take minutes, as it does in Python's own normalisation.
+    mixed = "a" + "\u0301\u0323" * 200_000 + " b"
+    ordered = "a" + "\u0323" * 200_000 + "\u0301" * 200_000 + " b"
+    sets = shingle_texts(pa.array([mixed, ordered]), Shingle("word", 2, normalize=LOWER))
+    assert sets.fingerprints[0].tolist() == sets.fingerprints[1].tolist()

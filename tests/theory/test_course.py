@@ -81,9 +81,7 @@ def test_two_columns_share_three_of_six_rows() -> None:
     ("pair", "columns", "signatures"),
     [((1, 3), ".75", ".67"), ((2, 4), ".75", "1.00"), ((1, 2), "0", "0"), ((3, 4), "0", "0")],
 )
-def test_signatures_are_about_as_alike_as_their_columns(
-    pair: tuple[int, int], columns: str, signatures: str
-) -> None:
+def test_signatures_are_about_as_alike_as_their_columns(pair: tuple[int, int], columns: str, signatures: str) -> None:
     sketch = minhash_of_permutations(MATRIX, PERMUTATIONS)
     assert float(column_similarity(MATRIX, *pair)) == float(columns)
     assert float(signature_similarity(sketch, *pair)) == pytest.approx(float(signatures), abs=0.005)

@@ -32,9 +32,7 @@ ROUNDING = 1e-12
 
 
 @given(pair=st.tuples(SHARES, SHARES), bands=COUNTS, rows=COUNTS, measure=MEASURES)
-def test_the_curve_rises_with_the_similarity(
-    pair: tuple[float, float], bands: int, rows: int, measure: str
-) -> None:
+def test_the_curve_rises_with_the_similarity(pair: tuple[float, float], bands: int, rows: int, measure: str) -> None:
     low, high = sorted(pair)
     risen = candidate_probability(high, bands, rows, measure)
     assert candidate_probability(low, bands, rows, measure) <= risen + ROUNDING
@@ -53,9 +51,7 @@ def test_one_more_row_never_finds_more(s: float, bands: int, rows: int, measure:
 
 
 @given(s=SHARES, bands=COUNTS, rows=COUNTS, measure=MEASURES)
-def test_found_and_missed_make_one_and_stay_within_zero_and_one(
-    s: float, bands: int, rows: int, measure: str
-) -> None:
+def test_found_and_missed_make_one_and_stay_within_zero_and_one(s: float, bands: int, rows: int, measure: str) -> None:
     found = candidate_probability(s, bands, rows, measure)
     missed = missed_probability(s, bands, rows, measure)
     assert 0.0 <= found <= 1.0
@@ -82,9 +78,7 @@ def test_an_array_gives_what_its_elements_give(measure: str) -> None:
     for function in (candidate_probability, missed_probability):
         values = function(s, 20, 5, measure)
         assert values.shape == (1, 41)
-        assert values[0].tolist() == pytest.approx(
-            [function(float(x), 20, 5, measure) for x in s[0]], rel=1e-13
-        )
+        assert values[0].tolist() == pytest.approx([function(float(x), 20, 5, measure) for x in s[0]], rel=1e-13)
     single = candidate_probability(0.5, 20, 5, measure)
     assert type(single) is float
 
@@ -158,9 +152,7 @@ def test_the_area_under_one_projection_equals_its_integral_by_hand(threshold: fl
 
 @pytest.mark.parametrize(("bands", "rows"), [(20, 64), (137, 22), (1, 4096)])
 @pytest.mark.parametrize("threshold", [0.5, 0.9, 0.999])
-def test_the_areas_for_cosine_equal_a_plain_sum_over_the_angle(
-    bands: int, rows: int, threshold: float
-) -> None:
+def test_the_areas_for_cosine_equal_a_plain_sum_over_the_angle(bands: int, rows: int, threshold: float) -> None:
     # s = cos(a), ds = sin(a) da; the midpoint rule on 400,000 angles errs by about (pi/2/400,000)² times
     # the second derivative, which for 4,096 rows is at most about 1e6: 1e-5 of an area of 1e-6.
     def area(low: float, high: float, missed: bool) -> float:
@@ -203,9 +195,7 @@ def test_drawn_slots_agree_as_often_as_in_a_simulation() -> None:
     p = drawn_probability(s, slots, rows, draws)
     assert abs(float(np.mean(found)) - p) <= 5 * math.sqrt(p * (1 - p) / trials)
     # The overlap is seen: the independent formula lies outside the same tolerance.
-    assert abs(float(np.mean(found)) - candidate_probability(s, draws, rows)) > 5 * math.sqrt(
-        p * (1 - p) / trials
-    )
+    assert abs(float(np.mean(found)) - candidate_probability(s, draws, rows)) > 5 * math.sqrt(p * (1 - p) / trials)
 
 
 @pytest.mark.parametrize("s", [0.3, 0.6, 0.8])

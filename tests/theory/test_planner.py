@@ -64,9 +64,7 @@ def test_one_band_less_misses_the_recall(threshold: float, recall: float, items:
 
 @settings(deadline=None)
 @given(threshold=THRESHOLDS, recall=RECALLS, items=ITEMS)
-def test_no_alternative_is_cheaper_and_they_come_cheapest_first(
-    threshold: float, recall: float, items: int
-) -> None:
+def test_no_alternative_is_cheaper_and_they_come_cheapest_first(threshold: float, recall: float, items: int) -> None:
     chosen = plan(threshold, recall, items=items)
     costs = [chosen.cost.total, *(other.cost.total for other in chosen.alternatives)]
     assert costs == sorted(costs)

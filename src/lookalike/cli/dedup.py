@@ -62,7 +62,7 @@ def dedup(
     Example: lookalike dedup 'crawl/*.parquet' -o run
     """
     from lookalike.cli import job
-    from lookalike.cli.terminal import print_json, show_table
+    from lookalike.cli.terminal import print_json, say, show_table
 
     job.check_output(output, overwrite=overwrite, dry_run=dry_run, json=json, table=False)
     found, seconds = job.run(
@@ -84,3 +84,5 @@ def dedup(
         print_json(report | {"seconds": seconds, "output": str(output) if output else None})
     headline = f"kept {report['kept']:,} of {report['items']:,} {unit.value}s, removed {report['removed']:,}"
     job.summary(found, headline, seconds, quiet=quiet)
+    if output is not None and output.is_dir() and report["pairs_left_out"]:
+        say(f"  no pairs.parquet: {report['pairs']:,} pairs are more than --max-pairs {max_pairs:,}", quiet=quiet)

@@ -27,7 +27,12 @@ _PATIENCE = 1.0
 def _console(stderr: bool) -> Console:
     from rich.console import Console
 
-    return Console(stderr=stderr, highlight=False)
+    class Piped(Console):
+        def on_broken_pipe(self) -> None:
+            """Leave it to `main`, for which `| head` is no error; rich would exit with 1."""
+            raise BrokenPipeError
+
+    return Piped(stderr=stderr, highlight=False)
 
 
 def out() -> Console:

@@ -28,6 +28,8 @@ _L, _V, _T, _S = 0x1100, 0x1161, 0x11A7, 0xAC00
 _V_COUNT, _T_COUNT, _L_COUNT = 21, 28, 19
 _S_COUNT = _L_COUNT * _V_COUNT * _T_COUNT
 
+_LONG_RUN = 32
+
 
 @device
 def decode_one(data, at, end):
@@ -139,7 +141,7 @@ def decode_slow(data, start, end, flags, tables, cps, kinds, spare, origin, reac
         if tables.cls[place(tables.index, cp)] != IGNORED:
             n = _append_decomposed(cp, at, tables, spare, reach, n, want_origin)
         at += size
-    _order_marks(spare, reach, n, tables, want_origin)
+    _order_marks(spare, reach, n, cps, origin, tables, want_origin)
     m = 0
     for i in range(n):
         cp = np.int64(spare[i])
@@ -148,16 +150,12 @@ def decode_slow(data, start, end, flags, tables, cps, kinds, spare, origin, reac
             continue
         from_ = reach[i] if want_origin else 0
         offset = np.int64(tables.casefold[entry]) if flags & LOWER else 0
-        if offset == 0:
-            cps[m] = cp
+        # What is decomposed and ordered stays so under case folding (tests/represent/test_unicode_table.py).
+        for j in range(np.int64(tables.expansion[offset]) if offset else 1):
+            cps[m] = tables.expansion[offset + 1 + j] if offset else cp
             if want_origin:
                 origin[m] = from_
             m += 1
-        else:
-            for j in range(np.int64(tables.expansion[offset])):
-                folded = np.int64(tables.expansion[offset + 1 + j])
-                m = _append_decomposed(folded, from_, tables, cps, origin, m, want_origin)
-    _order_marks(cps, origin, m, tables, want_origin)
     m = _compose(cps, origin, reach, m, tables, want_origin)
     for i in range(m):
         kinds[i] = tables.cls[place(tables.index, np.int64(cps[i]))]
@@ -191,16 +189,34 @@ def _append_decomposed(cp, from_, tables, cps, origin, n, want_origin):
 
 
 @device
-def _order_marks(cps, origin, n, tables, want_origin):
-    """Canonical ordering: within a run of marks, a stable insertion sort by combining class."""
-    for i in range(1, n):
-        rank = tables.ccc[place(tables.index, np.int64(cps[i]))]
-        if rank == 0:
-            continue
+def _rank(tables, cp):
+    return np.int64(tables.ccc[place(tables.index, np.int64(cp))])
+
+
+@device
+def _order_marks(cps, origin, n, spare, spare_origin, tables, want_origin):
+    """Canonical ordering: each run of marks, sorted by combining class, stable."""
+    start = 0
+    while start < n:
+        end = start
+        while end < n and _rank(tables, cps[end]) != 0:
+            end += 1
+        if end - start > _LONG_RUN:
+            _count_marks(cps, origin, start, end, spare, spare_origin, tables, want_origin)
+        else:
+            _insert_marks(cps, origin, start, end, tables, want_origin)
+        start = end + 1
+
+
+@device
+def _insert_marks(cps, origin, start, end, tables, want_origin):
+    """An insertion sort: a run of marks is two or three long."""
+    for i in range(start + 1, end):
         cp = cps[i]
+        rank = _rank(tables, cp)
         from_ = origin[i] if want_origin else 0
         j = i
-        while j > 0 and tables.ccc[place(tables.index, np.int64(cps[j - 1]))] > rank:
+        while j > start and _rank(tables, cps[j - 1]) > rank:
             cps[j] = cps[j - 1]
             if want_origin:
                 origin[j] = origin[j - 1]
@@ -208,6 +224,26 @@ def _order_marks(cps, origin, n, tables, want_origin):
         cps[j] = cp
         if want_origin:
             origin[j] = from_
+
+
+@device
+def _count_marks(cps, origin, start, end, spare, spare_origin, tables, want_origin):
+    """A counting sort: an insertion sort of a million marks, which nobody writes by accident, would take minutes."""
+    places = np.zeros(257, np.int64)
+    for i in range(start, end):
+        places[_rank(tables, cps[i]) + 1] += 1
+    for rank in range(256):
+        places[rank + 1] += places[rank]
+    for i in range(start, end):
+        rank = _rank(tables, cps[i])
+        spare[places[rank]] = cps[i]
+        if want_origin:
+            spare_origin[places[rank]] = origin[i]
+        places[rank] += 1
+    for i in range(end - start):
+        cps[start + i] = spare[i]
+        if want_origin:
+            origin[start + i] = spare_origin[i]
 
 
 @device

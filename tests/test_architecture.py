@@ -1,0 +1,178 @@
+"""The shape of the package: dependencies point one way, and every kernel has its slow twin."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import pkgutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import networkx
+import pytest
+
+import lookalike
+from lookalike.jit import Kernel
+
+ROOT = Path(lookalike.__file__).parent
+
+# A module may import modules of the layers before its own, and of its own folder; the lists say which of its own layer.
+LAYERS: list[dict[str, set[str]]] = [
+    {"errors": set(), "types": set(), "progress": set(), "jit": set(), "parallel": set()},
+    {"shingle": set(), "spec": set()},
+    {"config": set()},
+    {
+        "represent": set(),
+        "sketch": set(),
+        "collide": set(),
+        "verify": set(),
+        "cluster": set(),
+        "theory": set(),
+        "io": set(),
+    },
+    {"measures": set(), "items": {"measures"}, "identify": {"items"}, "sample": {"items", "measures"}},
+    {"pipeline": set()},
+    {"outcome": set()},
+    {"results": {"run_folder"}, "run_folder": set(), "explain": set()},
+    {"api": set()},
+    {"cli": set()},
+]
+
+# What a folder may know of the layers before it, where that is less than everything.
+ONLY = {
+    "theory": {"errors"},
+    "io": {"errors"},
+    "sketch": {"jit", "spec", "types"},
+    "collide": {"jit", "spec", "types"},
+    "verify": {"jit", "types"},
+    "cluster": {"errors", "jit", "types"},
+    "represent": {"errors", "jit", "shingle", "spec", "types"},
+    "explain": {"represent", "shingle", "types"},
+}
+
+FILES = sorted(ROOT.rglob("*.py"))
+
+
+def module_of(path: Path) -> str:
+    """`lookalike.io.formats` for the file of a module or of a package."""
+    parts = path.relative_to(ROOT.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {module_of(path) for path in FILES}
+
+
+def nodes(tree: ast.AST) -> Iterator[ast.AST]:
+    """Every node that runs: what stands under TYPE_CHECKING does not."""
+    for child in ast.iter_child_nodes(tree):
+        if not (isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test)):
+            yield child
+            yield from nodes(child)
+
+
+def imports(path: Path) -> set[str]:
+    """The modules of this package that a file imports, at its head or inside a function."""
+    found = set()
+    for node in nodes(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: a relative import"
+            below = {f"{node.module}.{alias.name}" for alias in node.names} & MODULES
+            found |= below or {str(node.module)}
+    return {name for name in found if name.split(".")[0] == "lookalike"} - {"lookalike"}
+
+
+def unit(module: str) -> str:
+    """The module or folder right below the package."""
+    return module.split(".")[1]
+
+
+def layer(name: str) -> int:
+    return next(number for number, each in enumerate(LAYERS) if name in each)
+
+
+def test_every_module_has_a_layer() -> None:
+    named = {name for each in LAYERS for name in each}
+    assert {unit(module) for module in MODULES if module != "lookalike"} == named
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if module_of(path) != "lookalike"], ids=module_of)
+def test_imports_point_one_way(path: Path) -> None:
+    own = unit(module_of(path))
+    others = {unit(name) for name in imports(path)} - {own}
+    for other in others:
+        assert layer(other) < layer(own) or other in LAYERS[layer(own)][own], f"{own} imports {other}"
+    if own in ONLY:
+        assert others <= ONLY[own], f"{own} knows more than it should: {others - ONLY[own]}"
+
+
+def test_nothing_imports_the_command_line() -> None:
+    outside = [path for path in FILES if "cli" not in path.relative_to(ROOT).parts]
+    assert not [path for path in outside if any(unit(name) == "cli" for name in imports(path))]
+
+
+def test_no_two_modules_import_each_other() -> None:
+    graph = networkx.DiGraph()
+    for path in FILES:
+        graph.add_edges_from((module_of(path), name) for name in imports(path))
+    # A package's own names are its face: what stands inside may import the package for the modules beside it.
+    faces = [(a, b) for a, b in graph.edges if a.startswith(f"{b}.") or b.startswith(f"{a}.")]
+    graph.remove_edges_from(faces)
+    assert list(networkx.simple_cycles(graph)) == []
+
+
+@pytest.mark.parametrize("path", FILES, ids=module_of)
+def test_what_a_module_offers_is_listed_once_and_there(path: Path) -> None:
+    module = importlib.import_module(module_of(path))
+    offered = getattr(module, "__all__", [])
+    assert len(set(offered)) == len(offered)
+    assert all(hasattr(module, name) for name in offered)
+    assert [name for name in offered if name.startswith("_")] == []
+
+
+# Where the slow, obvious form of each kernel stands: in tests/reference, in Python itself, or in the kernel's own test.
+TWINS = {
+    "shingle_rows": "tests.reference.text:shingles",
+    "shingle_words": "tests.reference.text:shingles",
+    "shingle_tokens": "tests.reference.text:shingle_hashes",
+    "shingle_spans": "tests.reference.text:shingles",
+    "_hash_ints": "tests.reference.hashing:hash_int",
+    "_hash_spans": "tests.reference.hashing:hash_bytes",
+    "_fill_constants": "tests.reference.hashing:minhash_constants",
+    "minhash_rows": "tests.reference.hashing:signature",
+    "band_rows": "tests.reference.hashing:band_keys",
+    "_emit_band": "tests.collide.test_group:by_brute_force",
+    "sort_rows": "builtins:sorted",
+    "jaccard_pairs": "tests.reference.sets:jaccard",
+    "union_edges": "tests.reference.sets:components",
+    "choose_keepers": "tests.reference.sets:representative",
+}
+
+
+def kernels() -> dict[str, Kernel]:
+    found = {}
+    for info in pkgutil.walk_packages([str(ROOT)], "lookalike."):
+        for value in vars(importlib.import_module(info.name)).values():
+            if isinstance(value, Kernel):
+                found[value.__name__] = value
+    return found
+
+
+def test_every_kernel_has_a_twin() -> None:
+    assert set(kernels()) == set(TWINS)
+    for name, twin in TWINS.items():
+        module, function = twin.split(":")
+        assert callable(getattr(importlib.import_module(module), function)), name
+
+
+def test_every_public_kernel_says_what_it_computes() -> None:
+    assert [name for name, kernel in kernels().items() if not name.startswith("_") and not kernel.__doc__] == []
+
+
+def test_every_module_with_kernels_has_a_test_file_of_its_own() -> None:
+    tests = Path(__file__).parent
+    for name, kernel in kernels().items():
+        *_, folder, module = kernel.python.__module__.split(".")
+        path = tests / folder / f"test_{module}.py"
+        assert path.exists(), f"{name} of {folder}/{module}.py has no {path.relative_to(tests)}"
