@@ -203,16 +203,12 @@ class Check:
             return None
         slots = contender.slots(contender.sketch(self.texts))
         if slots.shape != (len(self.texts.strings), K):
-            raise ValueError(
-                f"{contender.name} gave sketches of shape {slots.shape}, not {K} slots a document"
-            )
+            raise ValueError(f"{contender.name} gave sketches of shape {slots.shape}, not {K} slots a document")
         estimate = (slots[::2] == slots[1::2]).mean(axis=1)
         return float(np.sqrt(np.mean((estimate - self.exact) ** 2)))
 
 
-def measure(
-    source: Source, errors: dict[str, float | None], rounds: int, budget: float, notes: Console
-) -> list[Run]:
+def measure(source: Source, errors: dict[str, float | None], rounds: int, budget: float, notes: Console) -> list[Run]:
     """All rounds of all contenders that passed the check, in turns."""
     missing: dict[str, str] = {}
     able = [contender for contender in assemble(source.texts.unspaced, missing) if contender.name in errors]

@@ -146,9 +146,7 @@ def _vocabulary() -> _Vocabulary:
     return _Vocabulary(pa.array(pieces), len(words), cumulative, followers, names)
 
 
-def _chain(
-    vocabulary: _Vocabulary, rng: np.random.Generator, documents: int, length: int
-) -> NDArray[np.int32]:
+def _chain(vocabulary: _Vocabulary, rng: np.random.Generator, documents: int, length: int) -> NDArray[np.int32]:
     """Word numbers, documents x length: 58% preferred followers, 14% topic words, the rest by Zipf's law."""
     fresh = _pick(vocabulary.cumulative, rng.random((documents, length)))
     topics = _pick(vocabulary.cumulative, 0.55 + 0.45 * rng.random((documents, _TOPIC_WORDS)))
@@ -165,9 +163,7 @@ def _chain(
     return words
 
 
-def _sentences(
-    rng: np.random.Generator, documents: int, length: int
-) -> tuple[NDArray[np.bool_], NDArray[np.int32]]:
+def _sentences(rng: np.random.Generator, documents: int, length: int) -> tuple[NDArray[np.bool_], NDArray[np.int32]]:
     """Where a sentence starts, and the number of the separator after each word (a row of `_separators`)."""
     left = np.zeros(documents, dtype=np.int32)
     new_left = (5 + 27 * rng.random((documents, length)) ** 1.4).astype(np.int32)
@@ -226,9 +222,7 @@ def _batch(number: int, documents: int, seed: int, near_duplicates: float) -> Co
     pieces = np.empty((BATCH, WORDS[1], 2), dtype=np.int32)
     pieces[:, :, 0] = words + vocabulary.words * (capital + 2 * typographic[:, None])
     pieces[:, :, 1] = 4 * vocabulary.words + separators + 4 * len(_KINDS) * typographic[:, None]
-    pieces[np.arange(BATCH), lengths - 1, 1] = (
-        4 * vocabulary.words + 4 * _LAST + 4 * len(_KINDS) * typographic
-    )
+    pieces[np.arange(BATCH), lengths - 1, 1] = 4 * vocabulary.words + 4 * _LAST + 4 * len(_KINDS) * typographic
     inside = np.arange(WORDS[1]) < lengths[:, None]
     joined = pc.take(vocabulary.pieces, pa.array(pieces[:documents][inside[:documents]].reshape(-1)))
     piece_offsets = np.frombuffer(joined.buffers()[1], dtype=np.int32)
@@ -241,9 +235,7 @@ def _batch(number: int, documents: int, seed: int, near_duplicates: float) -> Co
 def batches(count: int, *, seed: int = 0, near_duplicates: float = 0.0) -> Iterator[Corpus]:
     """`count` documents in batches of `BATCH`; copies lie in the batch of their original."""
     if not 0 <= near_duplicates < 1:
-        raise ValueError(
-            f"near_duplicates is a share of the documents, 0 <= share < 1, not {near_duplicates}"
-        )
+        raise ValueError(f"near_duplicates is a share of the documents, 0 <= share < 1, not {near_duplicates}")
     for number, start in enumerate(range(0, count, BATCH)):
         yield _batch(number, min(BATCH, count - start), seed, near_duplicates)
 

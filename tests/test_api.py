@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ TEXTS = ["the cat sat on the mat", "a dog barked", "The cat sat on the mat!", "t
 OPTIONS: dict[str, Any] = {"shingle": "word:2", "threshold": 0.3, "bands": 200, "rows": 1}
 PAIRS = [(0, 2, 1.0), (0, 3, 3 / 7), (2, 3, 3 / 7)]
 NAMES = ["w", "x", "y", "z"]
+VERBS = (lookalike.pairs, lookalike.clusters, lookalike.dedup)
 
 
 def table() -> pa.Table:
@@ -152,7 +154,8 @@ def test_a_tokens_callable_replaces_the_words() -> None:
     ],
 )  # fmt: skip
 def test_what_cannot_be_taken_is_said_in_one_line(items: Any, options: dict[str, Any], message: str) -> None:
-    for verb in (lookalike.pairs, lookalike.clusters, lookalike.dedup):
+    verbs = (lookalike.clusters, lookalike.dedup) if "keep" in options else VERBS
+    for verb in verbs:
         with pytest.raises(lookalike.InputError) as caught:
             verb(items, **options)
         assert message in str(caught.value)
@@ -177,17 +180,27 @@ def test_integer_and_text_ids_together_are_text(tmp_path: Path) -> None:
     assert list(lookalike.pairs(tmp_path, id="id")) == [("1", "one", 1.0)]
 
 
-@pytest.mark.parametrize("verb", [lookalike.pairs, lookalike.clusters])
-def test_smaller_units_than_documents_belong_to_dedup(verb: Any) -> None:
-    with pytest.raises(lookalike.OptionError, match="unit is 'line': only dedup takes smaller units than documents"):
-        verb(TEXTS, unit="line")
-    assert len(verb(TEXTS, unit="document", **OPTIONS)) > 0
+@pytest.mark.parametrize(
+    ("verb", "option"), [("pairs", "unit"), ("pairs", "keep"), ("pairs", "cluster"), ("clusters", "unit")]
+)
+def test_a_verb_refuses_the_options_that_mean_nothing_to_it(verb: str, option: str) -> None:
+    with pytest.raises(lookalike.OptionError, match=f"^{verb} has no option '{option}'"):
+        getattr(lookalike, verb)(TEXTS, **{option: "line"})
+
+
+def test_help_shows_the_options_of_a_verb() -> None:
+    options = signature(lookalike.pairs).parameters
+    assert next(iter(options)) == "items"
+    assert {"threshold", "recall", "shingle", "column", "skip_bad", "limit"} <= set(options)
+    assert "keep" not in options
+    assert "keep" in signature(lookalike.clusters).parameters
+    assert "unit" in signature(lookalike.dedup).parameters
 
 
 def test_an_option_that_does_not_exist_is_named_with_the_nearest_that_does() -> None:
-    with pytest.raises(lookalike.OptionError, match=r"^there is no option 'treshold'; did you mean 'threshold'\?$"):
+    with pytest.raises(lookalike.OptionError, match=r"^pairs has no option 'treshold'; did you mean 'threshold'\?$"):
         lookalike.pairs(TEXTS, treshold=0.5)
-    with pytest.raises(lookalike.OptionError, match=r"^there is no option 'xyz'$"):
+    with pytest.raises(lookalike.OptionError, match=r"^dedup has no option 'xyz'$"):
         lookalike.dedup(TEXTS, xyz=0.5)
 
 

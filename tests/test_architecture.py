@@ -18,7 +18,7 @@ ROOT = Path(lookalike.__file__).parent
 
 # A module may import modules of the layers before its own, and of its own folder; the lists say which of its own layer.
 LAYERS: list[dict[str, set[str]]] = [
-    {"errors": set(), "types": set(), "progress": set(), "jit": set(), "parallel": set()},
+    {"errors": set(), "types": set(), "progress": set(), "jit": set(), "parallel": set(), "wording": set()},
     {"shingle": set(), "spec": set()},
     {"config": set()},
     {

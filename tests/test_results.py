@@ -56,14 +56,14 @@ def test_a_long_face_is_cut() -> None:
     assert len(rows) == 5
     assert last == "  … 5 more"
     assert "…" in rows[0]
-    assert repr(lookalike.pairs(["x", "x"], exact=True)).startswith("1 pairs (identical)")
+    assert repr(lookalike.pairs(["x", "x"], exact=True)).startswith("1 pair (identical)")
 
 
 def test_clusters_are_lists_of_ids(docs: pa.Table) -> None:
     result = lookalike.clusters(docs, **OPTIONS)
     assert list(result) == [["a", "c", "d"]]
     assert len(result) == 1
-    assert repr(result).startswith("1 clusters of 3 items (Jaccard >= 0.8")
+    assert repr(result).startswith("1 cluster of 3 items (Jaccard >= 0.8")
     nothing = lookalike.clusters(["one", "two"])
     assert list(nothing) == []
     assert len(nothing) == 0

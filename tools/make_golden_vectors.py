@@ -146,9 +146,7 @@ def text_vectors(name: str, text: str | bytes) -> dict[str, Any]:
             names: {shingle: summary(elements_of(raw, shingle, names), raw) for shingle in SHINGLES}
             for names in OPTION_SETS
         },
-        "default": {
-            shingle: detail(elements_of(raw, shingle, default_options(shingle)), raw) for shingle in SHINGLES
-        },
+        "default": {shingle: detail(elements_of(raw, shingle, default_options(shingle)), raw) for shingle in SHINGLES},
     }
 
 

@@ -22,7 +22,8 @@ The options of the first three:
 from __future__ import annotations
 
 from difflib import get_close_matches
-from inspect import signature
+from functools import cache
+from inspect import Parameter, Signature, signature
 from typing import Any
 
 from lookalike.config import make_config
@@ -41,29 +42,41 @@ __all__ = ["clusters", "dedup", "pairs", "plan"]
 
 _READING = ("format", "skip_bad", "limit")
 
+# What a verb does not take: `pairs` keeps nothing, and only `dedup` has parts of documents, which have no ids.
+_LEFT_OUT = {"pairs": ("keep", "cluster", "unit"), "clusters": ("unit",), "dedup": ()}
+
 
 def pairs(items: Any, **options: Any) -> Pairs:
     """Every pair of similar items, with its exact similarity.
 
     >>> import lookalike
     >>> lookalike.pairs(["the cat sat on the mat today", "The cat sat on the mat, today!", "a dog"], shingle="word:2")
-    1 pairs (Jaccard >= 0.8 on word:2, b = 16, r = 6)
+    1 pair (Jaccard >= 0.8 on word:2, b = 16, r = 6)
       a=0  b=1  similarity=1.0000
     """
-    return Pairs(_find(items, _documents(options)))
+    return Pairs(_find("pairs", items, options))
 
 
 def clusters(items: Any, **options: Any) -> Clusters:
-    """Groups of similar items, each with the item that stands for it."""
-    return Clusters(_find(items, _documents(options)))
+    """Groups of similar items, each with the item that stands for it.
+
+    >>> import lookalike
+    >>> list(lookalike.clusters([{1, 2, 3, 4, 5}, {9}, {1, 2, 3, 4}], threshold=0.8))
+    [[0, 2]]
+    """
+    return Clusters(_find("clusters", items, options))
 
 
 def dedup(items: Any, **options: Any) -> Dedup:
     """The items without their near-duplicates, and what was removed for what.
 
     With `unit="paragraph"` or `"line"` it is repeated paragraphs or lines that go, inside and across documents.
+
+    >>> import lookalike
+    >>> lookalike.dedup({"a": "one two three", "b": "One, two, three!"}, shingle="word:1").removed.to_pylist()
+    [{'id': 'b', 'kept': 'a', 'similarity': 1.0}]
     """
-    return Dedup(_find(items, options))
+    return Dedup(_find("dedup", items, options))
 
 
 def plan(
@@ -92,21 +105,26 @@ def plan(
     return choose(threshold, recall, bands=bands, rows=rows, items=int(items), set_size=size, background=measured)
 
 
-def _documents(options: dict[str, Any]) -> dict[str, Any]:
-    """The options of a verb that knows whole documents only: parts of one have no ids to name them by."""
-    unit = options.get("unit", "document")
-    if unit != "document":
-        raise OptionError(f"unit is {unit!r}: only dedup takes smaller units than documents")
-    return options
-
-
-def _find(items: Any, options: dict[str, Any]) -> Found:
-    known = [*signature(make_config).parameters, *_READING, "progress"]
-    unknown = next((name for name in options if name not in known), None)
+def _find(verb: str, items: Any, options: dict[str, Any]) -> Found:
+    known = _signature(verb).parameters
+    unknown = next((name for name in options if name not in known or name == "items"), None)
     if unknown is not None:
         close = get_close_matches(unknown, known, n=1)
-        raise OptionError(f"there is no option {unknown!r}" + (f"; did you mean {close[0]!r}?" if close else ""))
+        raise OptionError(f"{verb} has no option {unknown!r}" + (f"; did you mean {close[0]!r}?" if close else ""))
     reading = {name: options.pop(name) for name in _READING if name in options}
     progress: Progress = options.pop("progress", SILENT)
     config = make_config(**options)
     return find(open_source(items, **reading), config, progress)
+
+
+@cache
+def _signature(verb: str) -> Signature:
+    """What a verb takes, for its errors and for `help`."""
+    options = [p for p in signature(make_config).parameters.values() if p.name not in _LEFT_OUT[verb]]
+    reading = [p for p in signature(open_source).parameters.values() if p.name in _READING]
+    progress = Parameter("progress", Parameter.KEYWORD_ONLY, default=SILENT, annotation=Progress)
+    return Signature([Parameter("items", Parameter.POSITIONAL_OR_KEYWORD), *options, *reading, progress])
+
+
+for _verb in (pairs, clusters, dedup):
+    setattr(_verb, "__signature__", _signature(_verb.__name__))  # noqa: B010 (mypy knows no such attribute)

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from lookalike.config import Config
 from lookalike.errors import InputError, OptionError
+from lookalike.io import columns as io_columns
 from lookalike.io.source import Batch, Source
 from lookalike.measures import is_list
 from lookalike.types import BoolArray, I64Array
@@ -47,6 +48,8 @@ class Items:
     columns: tuple[str, ...]
     id: str | None
     unit: str
+    # What is compared: "sets", or the shingles of text, such as "word:5".
+    kind: str
 
     def batches(self, *more: str, on_read: Any = None) -> Iterator[ItemBatch]:
         """Every item; `more` names further columns that the pass reads along."""
@@ -140,7 +143,7 @@ def open_items(source: Source, config: Config) -> Items:
             raise InputError(f"there is no column {name!r}{_where(source)}; the columns are {', '.join(schema.names)}")
     for name in columns:
         kind = schema.field(name).type
-        if not (is_text(kind) or is_list(kind) or pa.types.is_null(kind)):
+        if not (is_text(kind) or is_list(kind)):
             raise InputError(
                 f"column {name!r}{_where(source)} holds {kind}: an item must be text or a list of elements"
             )
@@ -148,32 +151,23 @@ def open_items(source: Source, config: Config) -> Items:
             raise OptionError(f"column {name!r} holds sets: sets are not joined with other columns")
         if is_list(kind) and config.unit != "document":
             raise OptionError(f"unit is {config.unit!r}: it is for text, and column {name!r} holds sets")
-    return Items(source, tuple(columns), config.id or source.natural_id, config.unit)
+    compared = "sets" if is_list(schema.field(columns[0]).type) else str(config.shingle)
+    return Items(source, tuple(columns), config.id or source.natural_id, config.unit, compared)
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """Whether a column of this type holds text."""
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    tests = (
-        pa.types.is_string,
-        pa.types.is_large_string,
-        pa.types.is_string_view,
-        pa.types.is_binary,
-        pa.types.is_large_binary,
-        pa.types.is_binary_view,
-    )
-    return any(test(kind) for test in tests)
+    """Whether a column of this type holds text, dictionary-encoded or not."""
+    return io_columns.is_text(kind.value_type if pa.types.is_dictionary(kind) else kind)
 
 
 def _guess_column(schema: pa.Schema) -> str:
     """The usual name, or the only column that can be an item."""
-    suitable = [field.name for field in schema if is_text(field.type) or is_list(field.type)]
-    # A column that begins with nothing but nulls has no type yet; under a usual name it is taken for text.
-    nothing = [field.name for field in schema if pa.types.is_null(field.type)]
+    fits = {field.name: is_text(field.type) or is_list(field.type) for field in schema}
     for name in _USUAL_TEXT:
-        if name in suitable or name in nothing:
+        if fits.get(name):
             return name
+    # A column that begins with nothing but nulls has no type yet; only under a usual name is it taken for text.
+    suitable = [name for name, good in fits.items() if good and not pa.types.is_null(schema.field(name).type)]
     if len(suitable) == 1:
         return str(suitable[0])
     listed = ", ".join(schema.names) or "none"

@@ -55,7 +55,7 @@ def pairs_table(found: Found) -> pa.Table:
     columns = {
         "a": _ids(found, first[order]),
         "b": _ids(found, second[order]),
-        "similarity": pa.array(similarity[order]),
+        "similarity": _column(similarity[order]),
     }
     columns |= _places(found, "a", first[order]) | _places(found, "b", second[order])
     return pa.table(columns)
@@ -120,7 +120,7 @@ def clusters_table(found: Found, clustering: Clustering) -> pa.Table:
         "size": pa.array(sizes[rows].astype(np.int64)),
         "id": _ids(found, rows),
         "kept": _ids(found, clustering.keeper[rows]),
-        "similarity": pa.array(clustering.similarity[rows]),
+        "similarity": _column(clustering.similarity[rows]),
     }
     return pa.table(columns | _places(found, "", rows))
 
@@ -138,7 +138,7 @@ def removed_table(found: Found, clustering: Clustering) -> pa.Table:
     columns = {
         "id": _ids(found, rows),
         "kept": _ids(found, keepers),
-        "similarity": pa.array(clustering.similarity[rows]),
+        "similarity": _column(clustering.similarity[rows]),
     }
     if found.config.unit != "document":
         unit = _unit_numbers(found)
@@ -153,8 +153,8 @@ def report(found: Found) -> dict[str, Any]:
     out: dict[str, Any] = {
         "measure": "identity" if config.exact else "jaccard",
         "threshold": 1.0 if config.exact else config.threshold,
-        "shingle": str(config.shingle),
-        "normalize": sorted(config.shingle.normalize),
+        "compared": found.items.kind,
+        "normalize": sorted(config.shingle.normalize) if found.items.kind != "sets" else [],
         "verify": config.verify,
         "seed": config.seed,
         **asdict(counts),
@@ -179,6 +179,11 @@ def _largest_bucket(found: Found) -> int:
     """Over the groups that have elements: the others have no keys of their own and are compared with nothing."""
     first = found.folds.first
     return largest_bucket(found.sketches.keys[first[found.sketches.sizes[first] > 0]])
+
+
+def _column(similarities: F64Array) -> pa.Array:
+    """Similarities as a column; a pair that was not verified has none."""
+    return pa.array(similarities, mask=np.isnan(similarities))
 
 
 def _finite(similarities: F64Array) -> F64Array:

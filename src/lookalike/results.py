@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from lookalike.io.copy import Copied, copy_rows
+from lookalike.io.copy import Copied, copy_rows, goes_to_file
 from lookalike.io.source import Batch
 from lookalike.io.write import save_table
 from lookalike.outcome import Clustering, cluster, clusters_table, pairs_table, removed_table, report
 from lookalike.pipeline import Found
 from lookalike.theory import Plan
 from lookalike.types import BoolArray
+from lookalike.wording import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -83,7 +84,7 @@ class Pairs(_Result):
         return zip(*columns, strict=True)
 
     def __repr__(self) -> str:
-        return _face(f"{len(self):,} pairs", self._found, self.table)
+        return _face(counted(len(self), "pair"), self._found, self.table)
 
 
 class Clusters(_Result):
@@ -111,7 +112,9 @@ class Clusters(_Result):
         return len(np.unique(self.table.column("cluster").to_numpy()))
 
     def __repr__(self) -> str:
-        return _face(f"{len(self):,} clusters of {self.table.num_rows:,} items", self._found, self.table)
+        return _face(
+            f"{counted(len(self), 'cluster')} of {counted(self.table.num_rows, 'item')}", self._found, self.table
+        )
 
 
 class Dedup(_Result):
@@ -158,6 +161,10 @@ class Dedup(_Result):
         texts = found.items.rewrite(batch.rows.column(place), self._clustering.kept[first:end])
         texts = texts.cast(batch.rows.schema.field(place).type)
         return replace(batch, rows=batch.rows.set_column(place, batch.rows.schema.field(place), texts))
+
+    def goes_to_file(self, path: str | Path) -> bool:
+        """Whether the kept rows would go to one file there."""
+        return goes_to_file(self._found.items.source, path)
 
     def write_kept(self, path: str | Path, *, overwrite: bool = False) -> Copied:
         """The kept rows with all their columns: to one file, or to a folder that mirrors the input files."""
@@ -218,7 +225,7 @@ def _face(headline: str, found: Found, table: pa.Table, rows: int = 5) -> str:
     config, planned = found.config, found.plan
     how = "identical"
     if planned is not None:
-        how = f"Jaccard >= {config.threshold:g} on {config.shingle}, b = {planned.bands}, r = {planned.rows}"
+        how = f"Jaccard >= {config.threshold:g} on {found.items.kind}, b = {planned.bands}, r = {planned.rows}"
     lines = [f"{headline} ({how})"]
     lines += [
         "  " + "  ".join(f"{name}={_cell(value)}" for name, value in row.items())

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 
 from lookalike.errors import OptionError
 from lookalike.io.atomic import atomic_folder
+from lookalike.io.copy import LINE_ENDINGS
+from lookalike.io.formats import endings
 from lookalike.io.write import is_file, save_table
 
 if TYPE_CHECKING:
@@ -23,9 +25,9 @@ if TYPE_CHECKING:
 __all__ = ["is_one_file", "write_run"]
 
 
-def is_one_file(path: str | Path) -> bool:
-    """Whether the kept rows go to one file; without an ending the path is that of a run folder."""
-    if is_file(path):
+def is_one_file(path: str | Path, *, lines: bool = False) -> bool:
+    """Whether the kept rows go to one file (a text file if the input is `lines`); without an ending, to a run folder."""
+    if (lines and endings(str(path))[0] in LINE_ENDINGS) or is_file(path):
         return True
     if Path(path).suffix and not Path(path).is_dir():
         raise OptionError(
@@ -37,7 +39,7 @@ def is_one_file(path: str | Path) -> bool:
 
 def write_run(result: Dedup, path: str | Path, *, overwrite: bool = False) -> None:
     """The kept rows to a file (by its ending, or "-"), or everything to a run folder."""
-    if is_one_file(path):
+    if result.goes_to_file(path) or is_one_file(path):
         result.write_kept(path, overwrite=overwrite)
         return
     with atomic_folder(path, overwrite=overwrite) as folder:

@@ -44,8 +44,8 @@ def test_pairs_are_written_in_every_format(run: Run, docs: Path, tmp_path: Path,
     assert first.startswith("3 pairs at >= 0.8 among 4 items in ")
     assert first.endswith("(precision 1: all verified; planned recall 0.9923 at the threshold, more above it)")
     assert second == "  b = 16 bands of r = 6 rows; 1 candidates, 0 of them (0.0%) below the threshold"
-    assert third == "  1 items identical to an earlier item"
-    assert fourth == "  1 items shorter than word:5 (one shingle, the whole)"
+    assert third == "  1 item identical to an earlier one"
+    assert fourth == "  1 item shorter than word:5 (one shingle, the whole)"
 
 
 @pytest.mark.parametrize("ending", ["parquet", "jsonl", "csv"])
@@ -58,7 +58,7 @@ def test_clusters_are_written_in_every_format(run: Run, docs: Path, tmp_path: Pa
         ("b[/b] :smile:", "d", 3),
         ("d", "d", 3),
     ]
-    assert done.err.startswith("1 clusters of 3 items among 4 in ")
+    assert done.err.startswith("1 cluster of 3 among 4 items in ")
 
 
 @pytest.mark.parametrize("ending", ["parquet", "jsonl", "csv"])
@@ -211,11 +211,11 @@ def test_the_summary_counts_everything_that_was_skipped_or_replaced(run: Run, tm
     assert done.code == 0
     lines = done.err.splitlines()[2:]
     assert lines[:-1] == [
-        "  1 items identical to an earlier item",
+        "  1 item identical to an earlier one",
         "  3 items without any shingle (never alike unless identical)",
-        "  1 items null, taken as empty",
-        "  1 items shorter than word:5 (one shingle, the whole)",
-        "  1 items with invalid UTF-8, replaced by U+FFFD",
+        "  1 item null, taken as empty",
+        "  1 item shorter than word:5 (one shingle, the whole)",
+        "  1 item with invalid UTF-8, replaced by U+FFFD",
     ]
     assert lines[-1] == f"  2 broken rows skipped; the first: {path}:4: column 'text' is a number, not text"
 
@@ -349,7 +349,7 @@ def test_the_expert_options_reach_the_run(run: Run, docs: Path) -> None:
         "--normalize", "lower,digits", "--cluster", "components", "--keep", "min:n", "--json",
     ).json  # fmt: skip
     assert (report["bands"], report["rows_per_band"], report["seed"]) == (7, 3, 5)
-    assert (report["shingle"], report["normalize"]) == ("char:4:bag", ["digits", "lower"])
+    assert (report["compared"], report["normalize"]) == ("char:4:bag", ["digits", "lower"])
 
 
 def test_several_files_have_their_names_in_the_table(run: Run, docs: Path, tmp_path: Path) -> None:
@@ -360,3 +360,18 @@ def test_several_files_have_their_names_in_the_table(run: Run, docs: Path, tmp_p
     assert first == {
         "a": 0, "b": 1, "similarity": 1.0, "a_file": str(docs), "a_row": 0, "b_file": str(docs), "b_row": 1,
     }  # fmt: skip
+
+
+def test_lines_without_their_near_copies_are_lines_again(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "in.txt").write_text("one line here\nanother\none line here\n")
+    done = run("dedup", tmp_path / "in.txt", "--format", "lines", "-o", tmp_path / "out.txt")
+    assert done.code == 0
+    assert (tmp_path / "out.txt").read_text() == "one line here\nanother\n"
+
+
+def test_a_folder_that_is_no_run_is_refused_before_the_work(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "precious").mkdir()
+    (tmp_path / "precious" / "thesis.txt").write_text("years of work")
+    done = run("dedup", "nothing-there.jsonl", "-o", tmp_path / "precious", "--overwrite")
+    assert done.code == 1
+    assert "precious is not a run folder" in done.err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from lookalike.cli import options as o
+from lookalike.wording import counted
 
 __all__ = ["clusters"]
 
@@ -61,5 +62,7 @@ def clusters(
         print_json(
             result.report | {"clusters": len(result), "seconds": seconds, "output": str(output) if output else None}
         )
-    headline = f"{len(result):,} clusters of {result.table.num_rows:,} items among {found.counts.items:,}"
+    headline = (
+        f"{counted(len(result), 'cluster')} of {result.table.num_rows:,} among {counted(found.counts.items, 'item')}"
+    )
     job.summary(found, headline, seconds, quiet=quiet)

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from lookalike.cli import options as o
+from lookalike.wording import counted
 
 __all__ = ["dedup"]
 
@@ -64,7 +65,7 @@ def dedup(
     from lookalike.cli import job
     from lookalike.cli.terminal import print_json, say, show_table
 
-    job.check_output(output, overwrite=overwrite, dry_run=dry_run, json=json, table=False)
+    job.check_output(output, overwrite=overwrite, dry_run=dry_run, json=json, table=False, lines=format == "lines")
     found, seconds = job.run(
         inputs, output=output, quiet=quiet, format=format, skip_bad=skip_bad, limit=limit, tokens=tokens, column=column,
         id=id, threshold=threshold, recall=recall, shingle=shingle, normalize=normalize, exact=exact,
@@ -82,7 +83,7 @@ def dedup(
     report = result.report
     if json:
         print_json(report | {"seconds": seconds, "output": str(output) if output else None})
-    headline = f"kept {report['kept']:,} of {report['items']:,} {unit.value}s, removed {report['removed']:,}"
+    headline = f"kept {report['kept']:,} of {counted(report['items'], unit.value)}, removed {report['removed']:,}"
     job.summary(found, headline, seconds, quiet=quiet)
     if output is not None and output.is_dir() and report["pairs_left_out"]:
         say(f"  no pairs.parquet: {report['pairs']:,} pairs are more than --max-pairs {max_pairs:,}", quiet=quiet)

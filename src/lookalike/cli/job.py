@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from lookalike.cli.terminal import announce_compiling, progress_for, say
 from lookalike.errors import OptionError, OutputError
+from lookalike.wording import counted
 
 if TYPE_CHECKING:
     from lookalike.pipeline import Found
@@ -45,8 +46,11 @@ def load_tokens(name: str | None) -> Callable[[str], Iterable[str]] | None:
     return tokenize
 
 
-def check_output(output: Path | None, *, overwrite: bool, dry_run: bool, json: bool, table: bool) -> None:
+def check_output(
+    output: Path | None, *, overwrite: bool, dry_run: bool, json: bool, table: bool, lines: bool = False
+) -> None:
     """Refuse an output that cannot be written before hours of work, not after."""
+    from lookalike.io.atomic import check_folder
     from lookalike.io.write import output_format
     from lookalike.run_folder import is_one_file
 
@@ -60,10 +64,10 @@ def check_output(output: Path | None, *, overwrite: bool, dry_run: bool, json: b
         return
     if table:
         output_format(output)
-    else:
-        is_one_file(output)
-    empty_folder = not table and output.is_dir() and not any(output.iterdir())
-    if output.exists() and not overwrite and not empty_folder:
+    elif not is_one_file(output, lines=lines):
+        check_folder(output, output, overwrite, run=True)
+        return
+    if output.exists() and not overwrite:
         raise OutputError(f"{output} exists; use --overwrite to replace it")
 
 
@@ -120,15 +124,15 @@ def summary(found: Found, headline: str, seconds: float, *, quiet: bool) -> None
             f"{rejected:,} of them ({share:.1%}) below the threshold"
         )
     notes = [
-        (counts.identical, "identical to an earlier item"),
+        (counts.identical, "identical to an earlier one"),
         (counts.empty, "without any shingle (never alike unless identical)"),
         (counts.null, "null, taken as empty"),
         (counts.short, f"shorter than {config.shingle} (one shingle, the whole)"),
         (counts.invalid_utf8, "with invalid UTF-8, replaced by U+FFFD"),
     ]
-    noun = "items" if config.unit == "document" else f"{config.unit}s"
+    noun = "item" if config.unit == "document" else config.unit
     for number, what in notes:
         if number:
-            say(f"  {number:,} {noun} {what}")
+            say(f"  {counted(number, noun)} {what}")
     if counts.skipped_rows:
-        say(f"  {counts.skipped_rows:,} broken rows skipped; the first: {found.items.source.bad[0]}")
+        say(f"  {counted(counts.skipped_rows, 'broken row')} skipped; the first: {found.items.source.bad[0]}")

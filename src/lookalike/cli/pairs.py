@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from lookalike.cli import options as o
+from lookalike.wording import counted
 
 __all__ = ["pairs"]
 
@@ -58,4 +59,9 @@ def pairs(
     if json:
         print_json(result.report | {"seconds": seconds, "output": str(output) if output else None})
     at = "identical" if exact else f">= {threshold:g}"
-    job.summary(found, f"{len(result):,} pairs at {at} among {found.counts.items:,} items", seconds, quiet=quiet)
+    job.summary(
+        found,
+        f"{counted(len(result), 'pair')} at {at} among {counted(found.counts.items, 'item')}",
+        seconds,
+        quiet=quiet,
+    )

@@ -106,6 +106,12 @@ def progress_for(quiet: bool) -> Progress:
     return _Bars() if sys.stderr.isatty() and not quiet else SILENT
 
 
+def _cell(value: object) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.4f}" if isinstance(value, float) else str(value)
+
+
 def show_table(table: pa.Table, *, title: str, rows: int = SHOWN_ROWS) -> None:
     """The first rows of a table on standard output, and how many more there are."""
     from rich.table import Table
@@ -120,7 +126,7 @@ def show_table(table: pa.Table, *, title: str, rows: int = SHOWN_ROWS) -> None:
         shown.add_column(name, justify="right" if number else "left", overflow="fold")
     for row in table.slice(0, rows).to_pylist():
         # Text, because brackets and colons in an id are no markup.
-        shown.add_row(*(Text(f"{value:.4f}" if isinstance(value, float) else str(value)) for value in row.values()))
+        shown.add_row(*(Text(_cell(value)) for value in row.values()))
     console.print(shown)
     if table.num_rows > rows:
         console.print(f"… and {table.num_rows - rows:,} more; -o FILE writes them all")

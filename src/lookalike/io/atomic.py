@@ -21,7 +21,7 @@ from lookalike.io.messages import reason
 
 _RUN_MARKS = ("report.json", "kept")
 
-__all__ = ["atomic_file", "atomic_folder", "writing"]
+__all__ = ["atomic_file", "atomic_folder", "check_folder", "writing"]
 
 
 @contextlib.contextmanager
@@ -90,7 +90,7 @@ def atomic_folder(path: str | Path, overwrite: bool = False, *, run: bool = True
     """
     target = _resolved(path)
     with writing(str(path)):
-        old = _check_folder(path, target, overwrite, run)
+        old = check_folder(path, target, overwrite, run)
         _make_parent(path, target)
         part = _part(target)
         try:
@@ -114,8 +114,8 @@ def _make_parent(path: str | Path, target: Path) -> None:
         raise OutputError(f"can not write {path}: part of its path is a file, not a folder") from error
 
 
-def _check_folder(path: str | Path, target: Path, overwrite: bool, run: bool) -> bool:
-    """Whether there is a folder to replace."""
+def check_folder(path: str | Path, target: Path, overwrite: bool, run: bool) -> bool:
+    """Whether there is a folder to replace; an `OutputError` if it may not be."""
     if not target.exists():
         return False
     if not target.is_dir():

@@ -29,7 +29,7 @@ from lookalike.io.source import Batch, Flags, OnRead, Source
 from lookalike.io.texts import TextSource
 from lookalike.io.write import is_file, open_output, open_sink, output_format, sinking
 
-_LINE_ENDINGS = (".txt", ".text", ".log", ".lines")
+LINE_ENDINGS = (".txt", ".text", ".log", ".lines")
 _STREAM_NAMES = {
     "parquet": "stdin.parquet",
     "jsonl": "stdin.jsonl",
@@ -39,7 +39,7 @@ _STREAM_NAMES = {
     "lines": "stdin.txt",
 }
 
-__all__ = ["Copied", "copy_rows"]
+__all__ = ["LINE_ENDINGS", "Copied", "copy_rows", "goes_to_file"]
 
 
 @dataclass(slots=True)
@@ -92,7 +92,7 @@ def copy_rows(
     """
     changes = Changes.checked(keep, edit, edit_columns, add)
     job = _Copy(source, changes, on_read)
-    if _goes_to_file(source, destination):
+    if goes_to_file(source, destination):
         job.to_file(destination, overwrite, format)
     else:
         job.to_folder(destination)
@@ -103,9 +103,10 @@ def _formats_of(source: Source) -> set[str]:
     return {place.format for place in source.places} if isinstance(source, FileSource) else set()
 
 
-def _goes_to_file(source: Source, destination: str | Path) -> bool:
+def goes_to_file(source: Source, destination: str | Path) -> bool:
+    """Whether the rows of a source go to one file there, and not to a folder; plain lines may go to a text file."""
     ending = formats.endings(str(destination))[0]
-    if _formats_of(source) == {"lines"} and ending in _LINE_ENDINGS:
+    if _formats_of(source) == {"lines"} and ending in LINE_ENDINGS:
         return True
     return is_file(destination)
 
@@ -157,7 +158,7 @@ class _Copy:
         own = _formats_of(self._source)
         if own == {"lines"} and format is None:
             ending, compression = formats.endings(str(destination))
-            if str(destination) == "-" or ending in _LINE_ENDINGS:
+            if str(destination) == "-" or ending in LINE_ENDINGS:
                 return "lines", compression
         if str(destination) == "-" and format is None and len(own) == 1 and own <= {"csv", "tsv"}:
             return next(iter(own)), None

@@ -72,7 +72,11 @@ def _shingle_callable(
     for start, end in pairwise(offsets):
         text = raw[start:end].decode("utf-8", "replace")
         invalid += text.count("\ufffd") > raw.count(b"\xef\xbf\xbd", start, end)
-        tokens.extend(tokenize(text))
+        cut = list(tokenize(text))
+        odd = next((token for token in cut if not isinstance(token, str)), None)
+        if odd is not None:
+            raise InputError(f"the tokens callable gave {odd!r}: tokens must be strings")
+        tokens.extend(cut)
         counts.append(len(tokens))
     hashes = hash_strings([token.encode("utf-8", "surrogatepass") for token in tokens])
     ends = np.array(counts, np.int64)
