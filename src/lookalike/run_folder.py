@@ -26,7 +26,7 @@ __all__ = ["is_one_file", "write_run"]
 
 
 def is_one_file(path: str | Path, *, lines: bool = False) -> bool:
-    """Whether the kept rows go to one file (a text file if the input is `lines`); without an ending, to a run folder."""
+    """Whether the kept rows go to one file (a text file if the input is `lines`), or to a run folder."""
     if (lines and endings(str(path))[0] in LINE_ENDINGS) or is_file(path):
         return True
     if Path(path).suffix and not Path(path).is_dir():
