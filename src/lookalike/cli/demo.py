@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sysconfig
 import time
+from difflib import SequenceMatcher
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -126,10 +127,15 @@ def _show_pair(console: Console, result: Clusters, texts: dict[str, bytes]) -> N
     rows = [row for row in result.table.to_pylist() if row["similarity"] < 0.98 and row["id"] != row["kept"]]
     if not rows:
         return
-    # Closest to 60 lines: a screenful or two.
-    row = min(rows, key=lambda r: abs(texts[r["id"]].count(b"\n") - 60))
+    # Of those nearest to 60 lines, a screenful or two, the one whose lines match best: it reads most easily.
+    near = sorted(rows, key=lambda row: abs(texts[row["id"]].count(b"\n") - 60))[:20]
+    row = max(near, key=lambda row: _matching_lines(texts[row["kept"]], texts[row["id"]]))
     pair = (texts[row["kept"]], texts[row["id"]])
     found = compare_texts(*pair, parse_shingle("word:5"))
     console.print()
     console.print(f"[bold]One pair[/], similarity {found.similarity:.3f}:")
     print_side_by_side(console, (row["kept"], row["id"]), pair, (found.shared_a, found.shared_b), rows=18)
+
+
+def _matching_lines(a: bytes, b: bytes) -> float:
+    return SequenceMatcher(None, a.splitlines(), b.splitlines(), autojunk=False).ratio()
