@@ -182,6 +182,11 @@ def _fingerprint(values, start, size):
     return first, second
 
 
+@device
+def _raw_fingerprint(data, start, end):
+    return hash_bytes(data, start, end - start, C1), hash_bytes(data, start, end - start, C2)
+
+
 _BYTES = array_of(np.uint8, readonly=True)
 _OFFSETS = array_of(np.int64, readonly=True)
 _TABLES = tuple_of(UnicodeTables, readonly=True)
@@ -212,14 +217,11 @@ def shingle_words(data, offsets, row, k, flags, tables, s, values, row_ends, fin
         n = _word_shingles(s, count, k)
         v = row_ends[row]
         size = _distinct(s.codes, n, s.table, values, v)
-        if size > 0:
-            first, second = _fingerprint(values, v, size)
-        else:
-            first = hash_bytes(data, start, end - start, C1)
-            second = hash_bytes(data, start, end - start, C2)
         row_ends[row + 1] = v + size
-        fingerprints[row, 0] = first
-        fingerprints[row, 1] = second
+        if size > 0:
+            fingerprints[row, 0], fingerprints[row, 1] = _fingerprint(values, v, size)
+        else:
+            fingerprints[row, 0], fingerprints[row, 1] = _raw_fingerprint(data, start, end)
         tally[0] += np.int64(invalid > 0)
         tally[1] += np.int64(0 < count < k)
         row += 1
@@ -244,14 +246,11 @@ def shingle_rows(data, offsets, row, k, flags, tables, s, values, row_ends, fing
             size = _counted(s.codes, n, s.table, s.counts, values, v)
         else:
             size = _distinct(s.codes, n, s.table, values, v)
-        if size > 0:
-            first, second = _fingerprint(values, v, size)
-        else:
-            first = hash_bytes(data, start, end - start, C1)
-            second = hash_bytes(data, start, end - start, C2)
         row_ends[row + 1] = v + size
-        fingerprints[row, 0] = first
-        fingerprints[row, 1] = second
+        if size > 0:
+            fingerprints[row, 0], fingerprints[row, 1] = _fingerprint(values, v, size)
+        else:
+            fingerprints[row, 0], fingerprints[row, 1] = _raw_fingerprint(data, start, end)
         tally[0] += np.int64(invalid > 0)
         tally[1] += np.int64(0 < count < k)
         row += 1
