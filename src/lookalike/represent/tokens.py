@@ -76,6 +76,8 @@ def full_row(data, start, end, flags, tables, s, origin, reach, span, want_origi
 
     With `want_origin`, span[o] tells where in the row the code point written at byte o begins and ends.
     """
+    if flags & (CHAR | DIGITS | PUNCTUATION) == CHAR and not want_origin and _is_ascii(data, start, end):
+        return _ascii_chars(data, start, end, flags, s.out, s.places, s.ends), 0
     m, invalid = -1, 0
     if flags & ACCENTS == 0:
         quick = tables.fold if flags & LOWER else tables.keep
@@ -155,6 +157,38 @@ def _quick_words(data, start, end, lower, quick, tables, out, marks):
                 poke(marks, o + j, _IN_TOKEN)
             o += size
     return o, invalid
+
+
+@device
+def _is_ascii(data, start, end):
+    seen = np.uint8(0)
+    for i in range(end - start):
+        seen |= peek(data, start + i)
+    return seen < 0x80
+
+
+@device
+def _ascii_chars(data, start, end, flags, out, places, ends):
+    """The characters of a row of plain ASCII: each byte is one; the number of them."""
+    o = 0
+    waiting = False
+    for i in range(start, end):
+        c = np.int64(peek(data, i))
+        if flags & WHITESPACE and (c == 0x20 or 9 <= c <= 13):
+            waiting = o > 0
+            continue
+        if waiting:
+            poke(out, o, 0x20)
+            o += 1
+            waiting = False
+        if flags & LOWER and 65 <= c <= 90:
+            c += 32
+        poke(out, o, c)
+        o += 1
+    for t in range(o):
+        poke(places, t, t)
+        poke(ends, t, t + 1)
+    return o
 
 
 @device
