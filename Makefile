@@ -5,6 +5,7 @@
 
 PYTHON ?= python3
 VENV := .venv
+BENCH := .venv-bench
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
@@ -33,12 +34,11 @@ format: $(VENV)/installed-dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(VENV)/installed-dev
-	$(PIP) --requirement benchmarks/requirements.txt
-	$(BIN)/python -m benchmarks.sketch
+bench: $(BENCH)/installed
+	$(BENCH)/bin/python -m benchmarks.sketch
 
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+	rm -rf $(VENV) $(BENCH) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Debian's python3 comes without the module that makes environments; there it is a package of its own.
@@ -56,4 +56,10 @@ $(VENV)/installed: $(BIN)/python pyproject.toml constraints.txt
 
 $(VENV)/installed-dev: $(VENV)/installed
 	$(PIP) --editable '.[dev]'
+	@touch $@
+
+# The peers need older versions of some packages, so they have an environment of their own.
+$(BENCH)/installed: $(BIN)/python benchmarks/requirements.txt
+	$(BIN)/python -m venv $(BENCH)
+	$(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check --editable . --requirement benchmarks/requirements.txt
 	@touch $@

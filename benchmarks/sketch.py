@@ -1,7 +1,7 @@
 """How fast raw text becomes sketches: tokenise + shingle + sketch, beside the peers, on one core.
 
     pip install -r benchmarks/requirements.txt
-    python benchmarks/sketch.py [--docs 20000] [--rounds 5] [--shared FOLDER]... [--json out.json]
+    python -m benchmarks.sketch [--docs 20000] [--rounds 5] [--shared FOLDER]... [--json out.json]
 
 All contenders (see contenders.py) run in this one process, pinned to one core, and take turns, A B C D A B C
 D and so on, so that a noisy neighbour slows all of them. A figure is the median of the rounds. What the clock
