@@ -50,7 +50,8 @@ ONLY = {
     "explain": {"represent", "shingle", "types"},
 }
 
-FILES = sorted(ROOT.rglob("*.py"))
+# `python -m lookalike` is the command line under another name.
+FILES = sorted(path for path in ROOT.rglob("*.py") if path.name != "__main__.py")
 
 
 def module_of(path: Path) -> str:

@@ -97,6 +97,7 @@ def plan(
     """
     if not 1 <= items < float("inf"):
         raise OptionError(f"items is {items:g}: it must be a number, 1 or more")
+    parse_shingle(shingle)
     measured = None
     size = 300
     if sample is not None:

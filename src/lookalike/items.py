@@ -137,6 +137,8 @@ def split_units(text: str, unit: str) -> Iterator[tuple[str, bool]]:
 def open_items(source: Source, config: Config) -> Items:
     """The items that the options ask for; a missing or unsuitable column is an error that says what there is."""
     schema = source.schema()
+    if not schema.names:
+        raise InputError(f"there are no items{_where(source)}")
     columns = config.columns or (_guess_column(schema),)
     for name in [*columns, *([config.id] if config.id else [])]:
         if schema.get_field_index(name) < 0:
@@ -171,7 +173,7 @@ def _guess_column(schema: pa.Schema) -> str:
     if len(suitable) == 1:
         return str(suitable[0])
     listed = ", ".join(schema.names) or "none"
-    raise OptionError(f"which column holds the items? Say column; the columns are {listed}")
+    raise OptionError(f"which column holds the items? Say it with column (--column); the columns are {listed}")
 
 
 def _where(source: Source) -> str:

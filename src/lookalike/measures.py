@@ -82,8 +82,11 @@ class Identity:
     name = "identity"
 
     def __init__(self, config: Config) -> None:
-        # A shingle longer than any text is the whole normalised text.
-        self._whole = Shingle("char", 1 << 30, False, config.shingle.normalize) if config.exact_normalized else None
+        # A shingle longer than any text is the whole normalised text. Punctuation becomes white space, which must not
+        # tell "a, b" and "a b" apart.
+        normalize = config.shingle.normalize
+        normalize |= {"whitespace"} if "punctuation" in normalize else set()
+        self._whole = Shingle("char", 1 << 30, False, normalize) if config.exact_normalized else None
 
     def represent(self, items: pa.Array) -> Sets:
         if is_list(items.type):

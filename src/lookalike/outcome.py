@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from lookalike.collide.group import largest_bucket
 from lookalike.errors import OptionError
 from lookalike.pipeline import Found
 from lookalike.sketch.minhash import agreement
+from lookalike.spec import VERSION as SPEC_VERSION
 from lookalike.types import BoolArray, F64Array, I64Array
 
 __all__ = ["Clustering", "cluster", "clusters_table", "pairs_table", "removed_table", "report"]
@@ -140,9 +142,6 @@ def removed_table(found: Found, clustering: Clustering) -> pa.Table:
         "kept": _ids(found, keepers),
         "similarity": _column(clustering.similarity[rows]),
     }
-    if found.config.unit != "document":
-        unit = _unit_numbers(found)
-        columns |= {"unit": pa.array(unit[rows]), "kept_unit": pa.array(unit[keepers])}
     return pa.table(columns | _places(found, "", rows) | _places(found, "kept", keepers))
 
 
@@ -151,6 +150,13 @@ def report(found: Found) -> dict[str, Any]:
     config, counts, planned = found.config, found.counts, found.plan
     rejected = counts.candidates - counts.matches
     out: dict[str, Any] = {
+        "lookalike": version("lookalike"),
+        "hash_spec": SPEC_VERSION,
+        "inputs": list(found.items.source.files),
+        "column": list(found.items.columns),
+        "id": found.items.id,
+        "keep": config.keep if isinstance(config.keep, str) else "callable",
+        "cluster": config.cluster,
         "measure": "identity" if config.exact else "jaccard",
         "threshold": 1.0 if config.exact else config.threshold,
         "compared": found.items.kind,
@@ -216,13 +222,16 @@ def _ids(found: Found, items: I64Array) -> pa.Array:
 
 
 def _places(found: Found, prefix: str, items: I64Array) -> dict[str, pa.Array]:
-    """With several files and no id column, the file and the row stand beside the running number."""
+    """What stands beside an id: the number of a paragraph or line; the file and row where there is no id column."""
     source = found.items.source
-    if found.items.id is not None or len(source.files) < 2:
-        return {}
-    rows = found.sketches.rows[items]
-    starts = np.array(source.first_rows(), np.int64)
-    file = np.searchsorted(starts, rows, side="right") - 1
     lead = f"{prefix}_" if prefix else ""
-    names = pa.array(source.files).take(pa.array(file))
-    return {f"{lead}file": names, f"{lead}row": pa.array(rows - starts[file])}
+    columns = {}
+    if found.config.unit != "document":
+        columns[f"{lead}unit"] = pa.array(_unit_numbers(found)[items])
+    if found.items.id is None and len(source.files) > 1:
+        rows = found.sketches.rows[items]
+        starts = np.array(source.first_rows(), np.int64)
+        file = np.searchsorted(starts, rows, side="right") - 1
+        columns[f"{lead}file"] = pa.array(source.files).take(pa.array(file))
+        columns[f"{lead}row"] = pa.array(rows - starts[file])
+    return columns

@@ -231,12 +231,12 @@ def _verify(
         return len(left), left[matched], right[matched], similarities[matched]
 
     parts: list[tuple[I64Array, I64Array, F64Array]] = []
-    with progress.stage("comparing candidates", None, "pairs") as stage:
-        for count, left, right, similarities in ordered_map(work, candidates(keys), config.threads):
+    with progress.stage("comparing candidates", keys.shape[1], "bands") as stage:
+        chunks = candidates(keys, on_band=stage.advance)
+        for count, left, right, similarities in ordered_map(work, chunks, config.threads):
             counts.candidates += count
             counts.matches += len(left)
             parts.append((left, right, similarities))
-            stage.advance(count)
     return (
         _stack([part[0] for part in parts], (0,), np.int64),
         _stack([part[1] for part in parts], (0,), np.int64),

@@ -16,6 +16,7 @@ from lookalike.io.source import Batch
 from lookalike.io.write import save_table
 from lookalike.outcome import Clustering, cluster, clusters_table, pairs_table, removed_table, report
 from lookalike.pipeline import Found
+from lookalike.progress import SILENT, Progress
 from lookalike.theory import Plan
 from lookalike.types import BoolArray
 from lookalike.wording import counted
@@ -166,17 +167,20 @@ class Dedup(_Result):
         """Whether the kept rows would go to one file there."""
         return goes_to_file(self._found.items.source, path)
 
-    def write_kept(self, path: str | Path, *, overwrite: bool = False) -> Copied:
+    def write_kept(self, path: str | Path, *, overwrite: bool = False, progress: Progress = SILENT) -> Copied:
         """The kept rows with all their columns: to one file, or to a folder that mirrors the input files."""
+        source = self._found.items.source
         smaller = self._found.config.unit != "document"
-        return copy_rows(
-            self._found.items.source,
-            self.kept,
-            path,
-            overwrite=overwrite,
-            edit=self._edit if smaller else None,
-            edit_columns=self._found.items.columns if smaller else (),
-        )
+        with progress.stage("writing", source.size(), "B") as stage:
+            return copy_rows(
+                source,
+                self.kept,
+                path,
+                overwrite=overwrite,
+                edit=self._edit if smaller else None,
+                edit_columns=self._found.items.columns if smaller else (),
+                on_read=stage.advance,
+            )
 
     @cached_property
     def removed(self) -> pa.Table:
@@ -208,11 +212,11 @@ class Dedup(_Result):
             out["documents_emptied"] = int(self._found.counts.rows - self.kept.sum())
         return out
 
-    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
+    def save(self, path: str | Path, *, overwrite: bool = False, progress: Progress = SILENT) -> None:
         """Write the kept rows: to a file, or, without a file ending, as a run folder with all that was decided."""
         from lookalike.run_folder import write_run
 
-        write_run(self, path, overwrite=overwrite)
+        write_run(self, path, overwrite=overwrite, progress=progress)
 
     def __repr__(self) -> str:
         kept, items = int(self._clustering.kept.sum()), self._found.counts.items

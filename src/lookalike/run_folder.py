@@ -18,6 +18,7 @@ from lookalike.io.atomic import atomic_folder
 from lookalike.io.copy import LINE_ENDINGS
 from lookalike.io.formats import endings
 from lookalike.io.write import is_file, save_table
+from lookalike.progress import SILENT, Progress
 
 if TYPE_CHECKING:
     from lookalike.results import Dedup
@@ -37,13 +38,13 @@ def is_one_file(path: str | Path, *, lines: bool = False) -> bool:
     return False
 
 
-def write_run(result: Dedup, path: str | Path, *, overwrite: bool = False) -> None:
+def write_run(result: Dedup, path: str | Path, *, overwrite: bool = False, progress: Progress = SILENT) -> None:
     """The kept rows to a file (by its ending, or "-"), or everything to a run folder."""
     if result.goes_to_file(path) or is_one_file(path):
-        result.write_kept(path, overwrite=overwrite)
+        result.write_kept(path, overwrite=overwrite, progress=progress)
         return
     with atomic_folder(path, overwrite=overwrite) as folder:
-        result.write_kept(folder / "kept", overwrite=False)
+        result.write_kept(folder / "kept", progress=progress)
         save_table(result.removed, folder / "removed.parquet")
         if not result.report["pairs_left_out"]:
             save_table(result.pairs, folder / "pairs.parquet")

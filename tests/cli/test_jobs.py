@@ -42,9 +42,9 @@ def test_pairs_are_written_in_every_format(run: Run, docs: Path, tmp_path: Path,
     assert read(out) == PAIRS
     first, second, third, fourth = done.err.splitlines()
     assert first.startswith("3 pairs at >= 0.8 among 4 items in ")
-    assert first.endswith("(precision 1: all verified; planned recall 0.9923 at the threshold, more above it)")
-    assert second == "  b = 16 bands of r = 6 rows; 1 candidates, 0 of them (0.0%) below the threshold"
-    assert third == "  1 item identical to an earlier one"
+    assert first.endswith("(precision 1: all verified; planned recall 0.9923 at the threshold)")
+    assert second == "  16 bands of 6 rows; 1 candidate, 0 of them below the threshold"
+    assert third == "  1 item with the same set as an earlier one"
     assert fourth == "  1 item shorter than word:5 (one shingle, the whole)"
 
 
@@ -130,11 +130,9 @@ def test_a_dry_run_writes_nothing(run: Run, docs: Path, tmp_path: Path, command:
     done = run(command, docs, "--dry-run")
     assert (done.code, done.out) == (0, "")
     assert "precision 1: all verified" in done.err
-    assert (
-        run(command, docs, "--dry-run", "-o", tmp_path / "x.csv").error
-        == "dry-run writes nothing: it does not go with -o"
-    )
-    assert run(command, docs, "--dry-run", "-o", "-").error == "dry-run writes nothing: it does not go with -o"
+    for output in (tmp_path / "x.csv", "-"):
+        done = run(command, docs, "--dry-run", "-o", output)
+        assert (done.code, done.out) == (0, "")
     assert [path.name for path in tmp_path.iterdir()] == ["docs.jsonl"]
 
 
@@ -182,7 +180,10 @@ def test_two_columns_are_joined(run: Run, tmp_path: Path) -> None:
     assert run("pairs", path, "--column", "title", "--column", "body", "--json").json["pairs"] == 1
     assert run("pairs", path, "-c", "title", "--json").json["pairs"] == 3
     path.write_text("title,story\na b,c d\n")
-    assert run("pairs", path).error == "which column holds the items? Say column; the columns are title, story"
+    assert (
+        run("pairs", path).error
+        == "which column holds the items? Say it with column (--column); the columns are title, story"
+    )
 
 
 def test_exact_with_and_without_normalize(run: Run, docs: Path) -> None:
@@ -211,7 +212,7 @@ def test_the_summary_counts_everything_that_was_skipped_or_replaced(run: Run, tm
     assert done.code == 0
     lines = done.err.splitlines()[2:]
     assert lines[:-1] == [
-        "  1 item identical to an earlier one",
+        "  1 item with the same set as an earlier one",
         "  3 items without any shingle (never alike unless identical)",
         "  1 item null, taken as empty",
         "  1 item shorter than word:5 (one shingle, the whole)",
@@ -375,3 +376,42 @@ def test_a_folder_that_is_no_run_is_refused_before_the_work(run: Run, tmp_path: 
     done = run("dedup", "nothing-there.jsonl", "-o", tmp_path / "precious", "--overwrite")
     assert done.code == 1
     assert "precious is not a run folder" in done.err
+
+
+def test_an_output_in_the_input_folder_is_refused(run: Run, docs: Path, tmp_path: Path) -> None:
+    done = run("dedup", tmp_path, "-o", tmp_path / "run")
+    assert (done.code, done.error) == (
+        2,
+        f"{tmp_path / 'run'} lies in the input folder {tmp_path}: write somewhere else",
+    )
+    assert [path.name for path in tmp_path.iterdir()] == ["docs.jsonl"]
+
+
+def test_an_empty_file_has_no_items(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "empty.jsonl").touch()
+    done = run("pairs", tmp_path / "empty.jsonl")
+    assert (done.code, done.error) == (1, f"there are no items in {tmp_path / 'empty.jsonl'}")
+
+
+def test_one_text_file_gets_a_hint_and_few_bands_a_warning(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "one.txt").write_text("a line\nanother line\n")
+    done = run("pairs", tmp_path / "one.txt", "--bands", "5", "--rows", "20")
+    assert "one text file is one item; --format lines makes an item of each line" in done.err
+    assert "5 bands of 20 rows find only 5.6% of the pairs at 0.8" in done.err
+
+
+def test_exact_ignores_punctuation_when_told_to(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "t.txt").write_text("Hello, world\nhello world\n")
+    done = run(
+        "dedup", tmp_path / "t.txt", "--format", "lines", "--exact", "--normalize", "lower,punctuation", "-o", "-"
+    )
+    assert done.out == "Hello, world\n"
+
+
+def test_units_are_numbered_in_pairs_and_clusters(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "d.jsonl").write_text('{"text": "one two\\nthree four"}\n{"text": "three four"}\n')
+    done = run("dedup", tmp_path / "d.jsonl", "--unit", "line", "-o", tmp_path / "run")
+    assert "1 document left out: nothing remained of them" in done.err
+    pairs = pq.read_table(tmp_path / "run" / "pairs.parquet").to_pylist()
+    assert pairs == [{"a": 0, "b": 1, "similarity": 1.0, "a_unit": 1, "b_unit": 0}]
+    assert pq.read_table(tmp_path / "run" / "clusters.parquet").column("unit").to_pylist() == [1, 0]

@@ -57,8 +57,17 @@ def wait_until_busy(process: subprocess.Popen[str], name: str) -> None:
     raise AssertionError("the process ended or never opened its input")
 
 
-@pytest.mark.parametrize("output", ["clean.jsonl", "run"])
-def test_ctrl_c_leaves_one_line_and_nothing_else(many: Path, tmp_path: Path, output: str) -> None:
+@pytest.mark.parametrize(
+    ("output", "number", "code", "word"),
+    [
+        ("clean.jsonl", signal.SIGINT, 130, "interrupted"),
+        ("run", signal.SIGINT, 130, "interrupted"),
+        ("run", signal.SIGTERM, 143, "terminated"),
+    ],
+)
+def test_a_signal_leaves_one_line_and_nothing_else(
+    many: Path, tmp_path: Path, output: str, number: int, code: int, word: str
+) -> None:
     process = subprocess.Popen(
         [*LOOKALIKE, "dedup", many, "-o", tmp_path / output, "--bands", "200", "--rows", "5"],
         stdout=subprocess.PIPE,
@@ -68,11 +77,11 @@ def test_ctrl_c_leaves_one_line_and_nothing_else(many: Path, tmp_path: Path, out
     wait_until_busy(process, many.name)
     time.sleep(0.3)
     assert process.poll() is None, "the job is too short to be interrupted"
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     out, err = process.communicate(timeout=60)
-    assert process.returncode == 130
+    assert process.returncode == code
     assert out == ""
-    assert without_compiling(err) == "lookalike: interrupted; nothing was written\n"
+    assert without_compiling(err) == f"lookalike: {word}; nothing was written\n"
     assert list(tmp_path.iterdir()) == []
 
 
@@ -185,3 +194,15 @@ def test_the_command_line_needs_nothing_but_what_the_package_depends_on(tmp_path
             [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False, cwd=tmp_path
         )
         assert done.returncode == (2 if arguments == ["nonsense"] else 0), done.stderr
+
+
+def test_a_terminal_without_unicode_gets_question_marks_and_no_traceback() -> None:
+    environment = os.environ | {"PYTHONIOENCODING": "ascii"}
+    done = subprocess.run([*LOOKALIKE, "plan"], capture_output=True, text=True, check=False, env=environment)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "16 bands of 6 rows" in done.stdout
+
+
+def test_the_package_runs_as_a_module() -> None:
+    done = subprocess.run([sys.executable, "-m", "lookalike", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("lookalike ")

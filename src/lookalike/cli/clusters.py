@@ -44,7 +44,7 @@ def clusters(
     from lookalike.cli.terminal import print_json, show_table
 
     job.check_output(output, overwrite=overwrite, dry_run=dry_run, json=json, table=True)
-    found, seconds = job.run(
+    found = job.run(
         inputs, output=output, quiet=quiet, format=format, skip_bad=skip_bad, limit=limit, tokens=tokens, column=column,
         id=id, threshold=threshold, recall=recall, shingle=shingle, normalize=normalize, exact=exact,
         verify=verify.value, bands=bands, rows=rows, seed=seed, threads=threads, cluster=cluster.value, keep=keep,
@@ -53,16 +53,15 @@ def clusters(
     from lookalike.results import Clusters
 
     result = Clusters(found)
-    if output is not None:
+    if output is not None and not dry_run:
         save_table(result.table, output, overwrite=overwrite)
     elif not json and not dry_run:
         by_size = result.table.sort_by([("size", "descending"), ("cluster", "ascending"), ("similarity", "descending")])
         show_table(by_size, title="the largest clusters")
     if json:
-        print_json(
-            result.report | {"clusters": len(result), "seconds": seconds, "output": str(output) if output else None}
-        )
+        data = {"clusters": len(result), "seconds": job.elapsed(), "output": str(output) if output else None}
+        print_json(result.report | data)
     headline = (
         f"{counted(len(result), 'cluster')} of {result.table.num_rows:,} among {counted(found.counts.items, 'item')}"
     )
-    job.summary(found, headline, seconds, quiet=quiet)
+    job.summary(found, headline, quiet=quiet)

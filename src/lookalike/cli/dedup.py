@@ -63,10 +63,10 @@ def dedup(
     Example: lookalike dedup 'crawl/*.parquet' -o run
     """
     from lookalike.cli import job
-    from lookalike.cli.terminal import print_json, say, show_table
+    from lookalike.cli.terminal import print_json, progress_for, say, show_table
 
     job.check_output(output, overwrite=overwrite, dry_run=dry_run, json=json, table=False, lines=format == "lines")
-    found, seconds = job.run(
+    found = job.run(
         inputs, output=output, quiet=quiet, format=format, skip_bad=skip_bad, limit=limit, tokens=tokens, column=column,
         id=id, threshold=threshold, recall=recall, shingle=shingle, normalize=normalize, exact=exact,
         verify=verify.value, bands=bands, rows=rows, seed=seed, threads=threads, cluster=cluster.value, keep=keep,
@@ -75,15 +75,17 @@ def dedup(
     from lookalike.results import Dedup
 
     result = Dedup(found)
-    if output is not None:
-        result.save(output, overwrite=overwrite)
+    if output is not None and not dry_run:
+        result.save(output, overwrite=overwrite, progress=progress_for(quiet))
     elif not json and not dry_run:
         title = f"removed {unit.value}s (nothing is written without -o)"
         show_table(result.removed.sort_by([("similarity", "ascending")]), title=title)
     report = result.report
     if json:
-        print_json(report | {"seconds": seconds, "output": str(output) if output else None})
+        print_json(report | {"seconds": job.elapsed(), "output": str(output) if output else None})
     headline = f"kept {report['kept']:,} of {counted(report['items'], unit.value)}, removed {report['removed']:,}"
-    job.summary(found, headline, seconds, quiet=quiet)
+    job.summary(found, headline, quiet=quiet)
+    if report.get("documents_emptied"):
+        say(f"  {counted(report['documents_emptied'], 'document')} left out: nothing remained of them", quiet=quiet)
     if output is not None and output.is_dir() and report["pairs_left_out"]:
         say(f"  no pairs.parquet: {report['pairs']:,} pairs are more than --max-pairs {max_pairs:,}", quiet=quiet)

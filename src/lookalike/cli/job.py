@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 import time
 from collections.abc import Callable, Iterable
@@ -16,7 +17,14 @@ from lookalike.wording import counted
 if TYPE_CHECKING:
     from lookalike.pipeline import Found
 
-__all__ = ["check_output", "load_tokens", "run", "summary"]
+__all__ = ["check_output", "elapsed", "load_tokens", "run", "summary"]
+
+_begun = time.perf_counter()
+
+
+def elapsed() -> float:
+    """Seconds since the command began, with start-up and writing."""
+    return time.perf_counter() - _begun
 
 
 def load_tokens(name: str | None) -> Callable[[str], Iterable[str]] | None:
@@ -54,14 +62,15 @@ def check_output(
     from lookalike.io.write import output_format
     from lookalike.run_folder import is_one_file
 
-    if output is None:
+    if output is None or dry_run:
         return
-    if dry_run:
-        raise OptionError("dry-run writes nothing: it does not go with -o")
     if str(output) == "-":
         if json:
             raise OptionError("json prints its report on standard output: it does not go with -o -")
         return
+    parent = next((folder for folder in output.absolute().parents if folder.exists()), Path("/"))
+    if not os.access(parent, os.W_OK):
+        raise OutputError(f"{output} cannot be written: {parent} is not writable")
     if table:
         output_format(output)
     elif not is_one_file(output, lines=lines):
@@ -82,29 +91,31 @@ def run(
     tokens: str | None,
     column: list[str] | None,
     **options: Any,
-) -> tuple[Found, float]:
-    """Run the pipeline on files; what was found, and the seconds it took."""
+) -> Found:
+    """Run the pipeline on files."""
     from lookalike.config import make_config
     from lookalike.io import open_files
     from lookalike.pipeline import find
 
-    begun = time.perf_counter()
     config = make_config(tokens=load_tokens(tokens), column=column, **options)
     announce_compiling(quiet)
     source = open_files(inputs, format=format, skip_bad=skip_bad, limit=limit)
-    if output is not None and output.exists():
+    if output is not None and str(output) != "-":
         _refuse_input(output, [*inputs, *source.files])
-    found = find(source, config, progress_for(quiet))
-    return found, time.perf_counter() - begun
+    return find(source, config, progress_for(quiet))
 
 
 def _refuse_input(output: Path, inputs: Iterable[str]) -> None:
-    """The output may replace a file that is there, but not one that is read."""
-    if any(Path(name).exists() and output.samefile(name) for name in inputs):
+    """The output may replace a file that is there, but not one that is read, nor lie where the next run would read."""
+    paths = [Path(name) for name in inputs]
+    if output.exists() and any(path.exists() and output.samefile(path) for path in paths):
         raise OptionError(f"{output} is an input too: write somewhere else")
+    for path in paths:
+        if path.is_dir() and output.resolve().is_relative_to(path.resolve()):
+            raise OptionError(f"{output} lies in the input folder {path}: write somewhere else")
 
 
-def summary(found: Found, headline: str, seconds: float, *, quiet: bool) -> None:
+def summary(found: Found, headline: str, *, quiet: bool) -> None:
     """What was found, how sure that is, and everything that was skipped or replaced."""
     counts, config, planned = found.counts, found.config, found.plan
     if quiet:
@@ -112,19 +123,24 @@ def summary(found: Found, headline: str, seconds: float, *, quiet: bool) -> None
     if planned is None:
         how = "identical items only"
     elif config.verify == "exact":
-        how = f"precision 1: all verified; planned recall {planned.expected_recall:.4f} at the threshold, more above it"
+        how = f"precision 1: all verified; planned recall {planned.expected_recall:.4f} at the threshold"
     else:
         how = f"verify={config.verify}: not verified exactly; planned recall {planned.expected_recall:.4f}"
-    say(f"{headline} in {seconds:.1f} s ({how})")
+    say(f"{headline} in {elapsed():.1f} s ({how})")
     if planned is not None:
         rejected = counts.candidates - counts.matches
-        share = rejected / counts.candidates if counts.candidates else 0.0
-        say(
-            f"  b = {planned.bands} bands of r = {planned.rows} rows; {counts.candidates:,} candidates, "
-            f"{rejected:,} of them ({share:.1%}) below the threshold"
-        )
+        below = f", {rejected:,} of them below the threshold" if config.verify != "none" else ""
+        shape = f"{counted(planned.bands, 'band')} of {counted(planned.rows, 'row')}"
+        say(f"  {shape}; {counted(counts.candidates, 'candidate')}{below}")
+        if planned.expected_recall < 0.5:
+            say(
+                f"  {shape} find only {planned.expected_recall:.1%} of the pairs at {config.threshold:g}; "
+                "see lookalike plan"
+            )
+    if counts.items == 1 and found.items.id == "path":
+        say("  one text file is one item; --format lines makes an item of each line")
     notes = [
-        (counts.identical, "identical to an earlier one"),
+        (counts.identical, "identical to an earlier one" if planned is None else "with the same set as an earlier one"),
         (counts.empty, "without any shingle (never alike unless identical)"),
         (counts.null, "null, taken as empty"),
         (counts.short, f"shorter than {config.shingle} (one shingle, the whole)"),

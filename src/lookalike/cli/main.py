@@ -1,13 +1,16 @@
 """`lookalike`: the commands, and what happens when one of them fails.
 
-Exit codes: 0 done; 1 the input or the output is at fault; 2 an option is; 130 interrupted. An error is one line on
-standard error. Nothing heavy is imported here: `--help` answers at once.
+Exit codes: 0 done; 1 the input or the output is at fault; 2 an option is; 130 interrupted; 128 + N ended by signal N.
+An error is one line on standard error. Nothing heavy is imported here: `--help` answers at once.
 """
 
 from __future__ import annotations
 
+import io
 import os
+import signal
 import sys
+import threading
 from typing import Annotated, Any
 
 import typer
@@ -28,6 +31,14 @@ _UsageError: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__na
 
 class _CtrlCError(Exception):
     """Ctrl-C, by a name that Typer does not catch: it would exit without a word."""
+
+
+class _TerminatedError(BaseException):
+    """SIGTERM or SIGHUP: everything is cleaned up as after Ctrl-C."""
+
+
+def _terminate(number: int, frame: object) -> None:
+    raise _TerminatedError(number)
 
 
 class _ClosedPipeError(Exception):
@@ -84,6 +95,14 @@ def main() -> None:
 
 
 def _run() -> int:
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that has no word for a character gets a question mark, not a traceback.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+    for name in ("SIGTERM", "SIGHUP"):
+        # As Ctrl-C: clean up, then leave.
+        if hasattr(signal, name) and threading.current_thread() is threading.main_thread():
+            signal.signal(getattr(signal, name), _terminate)
     try:
         code = app(standalone_mode=False)
         sys.stdout.flush()
@@ -98,6 +117,9 @@ def _run() -> int:
     except (KeyboardInterrupt, _CtrlCError, typer.Abort):
         _say("interrupted; nothing was written")
         return INTERRUPTED
+    except _TerminatedError as error:
+        _say("terminated; nothing was written")
+        return 128 + int(str(error))
     except (BrokenPipeError, _ClosedPipeError):
         return _nobody_reads()
     except MemoryError:

@@ -43,7 +43,7 @@ def pairs(
     from lookalike.cli.terminal import print_json, show_table
 
     job.check_output(output, overwrite=overwrite, dry_run=dry_run, json=json, table=True)
-    found, seconds = job.run(
+    found = job.run(
         inputs, output=output, quiet=quiet, format=format, skip_bad=skip_bad, limit=limit, tokens=tokens, column=column,
         id=id, threshold=threshold, recall=recall, shingle=shingle, normalize=normalize, exact=exact,
         verify=verify.value, bands=bands, rows=rows, seed=seed, threads=threads, max_pairs=max_pairs,
@@ -52,16 +52,12 @@ def pairs(
     from lookalike.results import Pairs
 
     result = Pairs(found)
-    if output is not None:
+    if output is not None and not dry_run:
         save_table(result.table, output, overwrite=overwrite)
     elif not json and not dry_run:
         show_table(result.table.sort_by([("similarity", "descending")]), title="the most similar pairs")
     if json:
-        print_json(result.report | {"seconds": seconds, "output": str(output) if output else None})
-    at = "identical" if exact else f">= {threshold:g}"
-    job.summary(
-        found,
-        f"{counted(len(result), 'pair')} at {at} among {counted(found.counts.items, 'item')}",
-        seconds,
-        quiet=quiet,
-    )
+        print_json(result.report | {"seconds": job.elapsed(), "output": str(output) if output else None})
+    at = "of identical items" if exact else f"at >= {threshold:g}"
+    headline = f"{counted(len(result), 'pair')} {at} among {counted(found.counts.items, 'item')}"
+    job.summary(found, headline, quiet=quiet)

@@ -43,6 +43,7 @@ def plan(
     """
     from lookalike.cli.terminal import out, print_json, say
     from lookalike.errors import OptionError
+    from lookalike.shingle import parse_shingle
     from lookalike.theory import coloured_curve, svg
     from lookalike.theory import plan as choose
 
@@ -50,6 +51,7 @@ def plan(
         raise OptionError(f"items is {items:g}: it must be a number, 1 or more")
     if plot is not None and plot.suffix != ".svg":
         raise OptionError(f"plot is {plot}: the picture must end in .svg")
+    parse_shingle(shingle)
     measured, size = None, 300
     if sample:
         measured, size = _measure(sample, column, shingle, threshold)

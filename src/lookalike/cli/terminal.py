@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-import time
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -62,11 +62,9 @@ def announce_compiling(quiet: bool) -> None:
 class _Bar(Stage):
     def __init__(self, bars: Any, task: Any) -> None:
         self._bars, self._task = bars, task
-        self._begun = time.monotonic()
 
     def advance(self, amount: float = 1) -> None:
-        visible = time.monotonic() - self._begun > _PATIENCE
-        self._bars.update(self._task, advance=amount, visible=visible)
+        self._bars.advance(self._task, amount)
 
 
 class _Bars(Progress):
@@ -86,7 +84,13 @@ class _Bars(Progress):
             *([TextColumn("left"), TimeRemainingColumn()] if total else []),
         ]
         with Bars(*columns, console=_console(stderr=True), transient=True) as bars:
-            yield _Bar(bars, bars.add_task(name, total=total, visible=False))
+            task = bars.add_task(name, total=total, visible=False)
+            patience = threading.Timer(_PATIENCE, bars.update, [task], {"visible": True})
+            patience.start()
+            try:
+                yield _Bar(bars, task)
+            finally:
+                patience.cancel()
 
 
 def _rate_column(unit: str) -> Any:

@@ -10,7 +10,7 @@ large bucket costs time, never memory.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -53,7 +53,9 @@ def _emit_band(keys, order, band, cursor, left, right):
     return count
 
 
-def candidates(keys: U64Array, *, chunk: int = 1 << 20) -> Iterator[tuple[I64Array, I64Array]]:
+def candidates(
+    keys: U64Array, *, chunk: int = 1 << 20, on_band: Callable[[], None] = lambda: None
+) -> Iterator[tuple[I64Array, I64Array]]:
     """Every pair of rows that share a key in at least one band, as arrays (smaller, larger) of up to `chunk` pairs."""
     left, right = np.empty(chunk, np.int64), np.empty(chunk, np.int64)
     for band in range(keys.shape[1]):
@@ -63,6 +65,7 @@ def candidates(keys: U64Array, *, chunk: int = 1 << 20) -> Iterator[tuple[I64Arr
             count = _emit_band(keys, order, band, cursor, left, right)
             if count:
                 yield left[:count].copy(), right[:count].copy()
+        on_band()
 
 
 def meeting(keys: U64Array) -> I64Array:

@@ -1,0 +1,8 @@
+"""`python -m lookalike` is `lookalike`."""
+
+from lookalike.cli.main import main
+
+__all__: list[str] = []
+
+if __name__ == "__main__":
+    main()
