@@ -232,7 +232,7 @@ def test_progress_is_told_stage_by_stage() -> None:
             return Counted()
 
     lookalike.pairs(TEXTS, progress=Told(), **OPTIONS)
-    assert list(told) == ["reading and sketching", "reading what must be compared", "comparing candidates"]
+    assert list(told) == ["reading and sketching", "grouping", "reading what must be compared", "comparing candidates"]
     assert told["reading and sketching"] > 0
     assert told["comparing candidates"] == OPTIONS["bands"]
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from lookalike.cluster.keep import KeepPolicy, KeepValues, parse_keep
 from lookalike.collide.band import band_keys
 from lookalike.collide.fold import Folds, fold
-from lookalike.collide.group import candidates, meeting
+from lookalike.collide.group import candidates, meeting, shared_rows
 from lookalike.config import Config
 from lookalike.errors import InputError
 from lookalike.identify import IdCollector, Ids
@@ -101,10 +101,11 @@ def find(source: Source, config: Config, progress: Progress = SILENT) -> Found:
     # Groups without elements have no keys: they are like nothing but their own copies.
     comparable = folds.first[sketches.sizes[folds.first] > 0]
     keys = sketches.keys[comparable]
+    groups = _group(keys, config, progress)
     judge = measure.judge(len(sketches.sizes))
     if config.verify == "exact" and planned is not None:
-        _load(items, measure, comparable[meeting(keys)], judge, config, progress)
-    left, right, similarities = _verify(keys, comparable, judge, sketches, config, counts, progress)
+        _load(items, measure, comparable[meeting(groups, len(keys))], judge, config, progress)
+    left, right, similarities = _verify(keys, groups, comparable, judge, sketches, config, counts, progress)
     return Found(
         items,
         config,
@@ -207,8 +208,20 @@ def _load(items: Items, measure: Measure, numbers: I64Array, judge: Judge, confi
                 judge.add(*loaded)
 
 
+def _group(keys: U64Array, config: Config, progress: Progress) -> list[I64Array]:
+    """The rows of each band that share a bucket."""
+    groups = []
+    with progress.stage("grouping", keys.shape[1], "bands") as stage:
+        columns = (np.ascontiguousarray(keys[:, band]) for band in range(keys.shape[1]))
+        for group in ordered_map(shared_rows, columns, config.threads):
+            groups.append(group)
+            stage.advance()
+    return groups
+
+
 def _verify(
     keys: U64Array,
+    groups: list[I64Array],
     numbers: I64Array,
     judge: Judge,
     sketches: Sketches,
@@ -232,7 +245,7 @@ def _verify(
 
     parts: list[tuple[I64Array, I64Array, F64Array]] = []
     with progress.stage("comparing candidates", keys.shape[1], "bands") as stage:
-        chunks = candidates(keys, on_band=stage.advance)
+        chunks = candidates(keys, groups, on_band=stage.advance)
         for count, left, right, similarities in ordered_map(work, chunks, config.threads):
             counts.candidates += count
             counts.matches += len(left)

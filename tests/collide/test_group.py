@@ -10,15 +10,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lookalike.collide.group import candidates, largest_bucket, meeting
-from lookalike.types import U64Array
+from lookalike.collide.group import candidates, largest_bucket, meeting, shared_rows
+from lookalike.types import I64Array, U64Array
 
 many = settings(max_examples=300, deadline=None, derandomize=True)
 
 
+def grouped(keys: U64Array) -> list[I64Array]:
+    return [shared_rows(keys[:, band]) for band in range(keys.shape[1])]
+
+
 def found(keys: U64Array, chunk: int) -> list[tuple[int, int]]:
     pairs: list[tuple[int, int]] = []
-    for left, right in candidates(keys, chunk=chunk):
+    for left, right in candidates(keys, grouped(keys), chunk=chunk):
         assert left.dtype == right.dtype == np.int64
         assert 1 <= len(left) == len(right) <= chunk
         pairs += zip(left.tolist(), right.tolist(), strict=True)
@@ -66,7 +70,7 @@ def test_a_bucket_of_all_items_fills_its_chunks(chunk: int) -> None:
     """Ten items in one bucket of each of three bands: 45 pairs, all in the first band."""
     keys = np.full((10, 3), 9, np.uint64)
     check(keys, chunk)
-    sizes = [len(left) for left, _ in candidates(keys, chunk=chunk)]
+    sizes = [len(left) for left, _ in candidates(keys, grouped(keys), chunk=chunk)]
     assert sizes == [chunk] * (45 // chunk) + ([45 % chunk] if 45 % chunk else [])
 
 
@@ -76,15 +80,17 @@ def test_the_same_key_in_different_bands_is_no_collision() -> None:
 
 def test_the_smaller_item_stands_first_and_pairs_come_in_the_band_where_they_first_meet() -> None:
     keys = np.array([[5, 1, 1], [4, 1, 1], [5, 1, 2]], np.uint64)
-    chunks = [list(zip(left.tolist(), right.tolist(), strict=True)) for left, right in candidates(keys)]
+    chunks = [list(zip(left.tolist(), right.tolist(), strict=True)) for left, right in candidates(keys, grouped(keys))]
     assert chunks == [[(0, 2)], [(0, 1), (1, 2)]]
 
 
 def test_the_rows_that_meet_another_are_those_of_the_candidates() -> None:
     for seed in range(30):
         keys = np.random.default_rng(seed).integers(0, 12, (8, 2), dtype=np.uint64)
-        assert meeting(keys).tolist() == sorted({item for pair in by_brute_force(keys) for item in pair})
-    assert meeting(np.empty((0, 2), np.uint64)).tolist() == []
+        assert meeting(grouped(keys), len(keys)).tolist() == sorted(
+            {item for pair in by_brute_force(keys) for item in pair}
+        )
+    assert meeting([], 0).tolist() == []
 
 
 def test_the_largest_bucket_of_all_bands() -> None:

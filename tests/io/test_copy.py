@@ -252,6 +252,29 @@ def test_csv_keeps_its_columns_and_odd_bytes(tmp_path: Path) -> None:
     assert (tmp_path / "kept" / "in.csv").read_bytes() == b'id;x,"a,b"\n1,caf\xe9\n2,"q""q\nr"\n'
 
 
+@pytest.mark.parametrize("destination", ["out.csv", "kept"])
+def test_csv_keeps_its_bytes_line_ends_and_byte_order_mark(tmp_path: Path, destination: str) -> None:
+    head = b'\xef\xbb\xbfid,"t\xe9xt"\r\n'
+    (tmp_path / "in.csv").write_bytes(head + b'1,caf\xe9\r\n2,no\r\n3,"a\nb"\r\n')
+    copied = copy_rows(open_files([str(tmp_path / "in.csv")]), flags(0, 2, of=3), tmp_path / destination)
+    out = tmp_path / destination
+    found = (out if out.is_file() else out / "in.csv").read_bytes()
+    assert found == head + b'1,caf\xe9\r\n3,"a\nb"\r\n'
+    assert copied.replaced == 0
+
+
+def test_csv_files_in_one_file_and_added_columns_follow_the_first(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes(b"id,text\r\n1,a\r\n")
+    (tmp_path / "b.csv").write_bytes(b"\xef\xbb\xbfid,text\n2,\xe9\n")
+    source = open_files([str(tmp_path / "a.csv"), str(tmp_path / "b.csv")])
+    schema = pa.schema([("group", pa.int64())])
+    add = Extra(schema, lambda first, count: pa.record_batch([range(first, first + count)], schema=schema))
+    copy_rows(source, None, tmp_path / "out.csv", add=add)
+    assert (tmp_path / "out.csv").read_bytes() == b"id,text,group\r\n1,a,0\r\n2,\xe9,1\r\n"
+    copy_rows(source, None, tmp_path / "out.tsv")
+    assert (tmp_path / "out.tsv").read_bytes() == b"id\ttext\n1\ta\n2\t\xe9\n"
+
+
 @pytest.fixture
 def docs(tmp_path: Path) -> Path:
     for name, data in (("a.txt", b"\xef\xbb\xbfone\r\n"), ("sub/b.txt.gz", gzip.compress(b"two")), ("c.md", b"\xff")):

@@ -82,6 +82,10 @@ def test_a_row_larger_than_a_block_is_read_and_nothing_comes_twice(
         (b"\x00\x01\x02", "{path}: not a text file"),
         (b"id,text\n1,a\n2\n3,c\n", "{path}:3: 1 cells, but the header has 2"),
         (b'id,text\n1,"a\n\nb"\n\n2,c,d\n3,c\n', "{path}:6: 3 cells, but the header has 2"),
+        (b'id,text\n1,"open\n2,foo\n3,bar', "{path}:2: a quote is opened here and never closed"),
+        (b'id,text\n1,5" disk\n"2\n3","open\n4,b\n', "{path}:4: a quote is opened here and never closed"),
+        (b'id,text,more\n1,"open\n2,b\n', "{path}:2: a quote is opened here and never closed"),
+        (b'id,"text\n1,a\n', "{path}:1: a quote is opened here and never closed"),
         (b"id,text\n1,a\n", "{path}: no column 'body'; its columns are: id, text"),
     ],
 )
@@ -103,6 +107,29 @@ def test_ragged_rows_are_skipped_and_counted_once(tmp_path: Path) -> None:
         ":4: 1 cells, but the header has 2",
         ":6: 3 cells, but the header has 2",
     ]
+
+
+@pytest.mark.parametrize("size", [64, 1 << 20])
+def test_an_open_quote_is_one_bad_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    monkeypatch.setattr(delimited, "_BLOCK_BYTES", size)
+    data = b'id,text\n0\n1,"a""\nb"\n2,5" disk\n3,"open\n' + b"4,row\n" * 30
+    source = open_files([written(tmp_path, data)], skip_bad=True)
+    for columns in (["id"], ["text", "id"]):
+        assert [row["id"] for row in rows_of(source, columns)] == ["1", "2"]
+    assert source.skipped == 2
+    assert source.bad[1].endswith("in.csv:6: a quote is opened here and never closed")
+
+
+def test_a_name_that_is_not_utf8_can_be_read(tmp_path: Path) -> None:
+    path = written(tmp_path, b"id,t\xe9xt\n1,a\n")
+    assert rows_of(open_files([path]), ["t\ufffdxt"]) == [{"t\ufffdxt": "a"}]
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_ragged_row_that_is_not_utf8_is_named_by_its_line(tmp_path: Path) -> None:
+    path = written(tmp_path, b"id,text\n\n1,a\ncaf\xe9\n")
+    with pytest.raises(InputError, match=r"in\.csv:4: 1 cells, but the header has 2$"):
+        rows_of(open_files([path]))
 
 
 CELLS = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=8)

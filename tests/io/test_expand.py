@@ -104,6 +104,23 @@ def test_what_is_not_there_is_said(folder: Path, paths: list[str], message: str)
     assert str(caught.value) == message
 
 
+def test_links_to_listed_files_and_to_nothing_are_left_out(folder: Path) -> None:
+    (folder / "sub" / "a-link.jsonl").symlink_to(folder / "b.jsonl")
+    (folder / "a-link.jsonl").symlink_to("b.jsonl")
+    (folder / "broken.jsonl").symlink_to("nothing.jsonl")
+    (folder / "linked").symlink_to("sub")
+    assert names(["."]) == ["a.jsonl.gz:jsonl", "b.jsonl:jsonl", "c.ndjson:jsonl"]
+    assert names(["*.jsonl"]) == ["b.jsonl:jsonl"]
+    assert [place.name for place in expand(["**/*.ndjson"], None)] == ["sub/c.ndjson"]
+    assert names(["sub"]) == ["a-link.jsonl:jsonl", "c.ndjson:jsonl"]
+    assert names(["sub", "b.jsonl"]) == ["c.ndjson:jsonl", "b.jsonl:jsonl"]
+    for twice in (["b.jsonl", "a-link.jsonl"], ["*.jsonl", "b.jsonl"], ["a-link.jsonl", "a-link.jsonl"]):
+        with pytest.raises(InputError, match="given twice"):
+            expand(twice, None)
+    with pytest.raises(InputError, match=r"^broken.jsonl: no such file or folder"):
+        expand(["broken.jsonl"], None)
+
+
 def test_a_binary_file_is_not_taken_for_text(folder: Path) -> None:
     (folder / "a.zip").write_bytes(b"PK\x03\x04\0\0")
     with pytest.raises(InputError, match=r"a.zip: neither a text file nor one of .parquet"):

@@ -296,3 +296,10 @@ def equal(value: Any, got: Any) -> bool:
     if isinstance(value, int | float) and isinstance(got, float):
         return float(value) == got
     return bool(value == got) and isinstance(value, bool) == isinstance(got, bool)
+
+
+def test_an_open_string_is_said_in_plain_words(tmp_path: Path) -> None:
+    path = tmp_path / "in.jsonl"
+    path.write_bytes(b'{"text": "open\n')
+    with pytest.raises(InputError, match=r"in\.jsonl:1: not JSON: Unterminated string at column 10$"):
+        list(open_files([str(path)]).batches(["text"]))

@@ -10,14 +10,14 @@ large bucket costs time, never memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
 from lookalike.jit import kernel
 from lookalike.types import I64Array, U64Array
 
-__all__ = ["candidates", "largest_bucket", "meeting"]
+__all__ = ["candidates", "largest_bucket", "meeting", "shared_rows"]
 
 
 @kernel(
@@ -53,27 +53,44 @@ def _emit_band(keys, order, band, cursor, left, right):
     return count
 
 
+def shared_rows(key: U64Array) -> I64Array:
+    """The rows of one band whose key is not theirs alone, by key, then by row: its buckets, one after another."""
+    order = np.argsort(key, kind="stable")
+    ordered = key[order]
+    same = ordered[1:] == ordered[:-1]
+    shared = np.zeros(len(key), np.bool_)
+    shared[1:] |= same
+    shared[:-1] |= same
+    return order[shared].astype(np.int64, copy=False)
+
+
+def meeting(groups: Sequence[I64Array], rows: int) -> I64Array:
+    """The rows that share a key with another row in at least one band: all that candidates can name."""
+    meets = np.zeros(rows, np.bool_)
+    for group in groups:
+        meets[group] = True
+    return np.flatnonzero(meets)
+
+
 def candidates(
-    keys: U64Array, *, chunk: int = 1 << 20, on_band: Callable[[], None] = lambda: None
+    keys: U64Array,
+    groups: Sequence[I64Array],
+    *,
+    chunk: int = 1 << 20,
+    on_band: Callable[[], None] = lambda: None,
 ) -> Iterator[tuple[I64Array, I64Array]]:
-    """Every pair of rows that share a key in at least one band, as arrays (smaller, larger) of up to `chunk` pairs."""
+    """Every pair of rows that share a key in at least one band, as arrays (smaller, larger) of up to `chunk` pairs.
+
+    groups[t] are the `shared_rows` of band t.
+    """
     left, right = np.empty(chunk, np.int64), np.empty(chunk, np.int64)
-    for band in range(keys.shape[1]):
-        order = _shared(keys[:, band])
+    for band, order in enumerate(groups):
         cursor = np.array([0, 1], np.int64)
         while cursor[0] < len(order):
             count = _emit_band(keys, order, band, cursor, left, right)
             if count:
                 yield left[:count].copy(), right[:count].copy()
         on_band()
-
-
-def meeting(keys: U64Array) -> I64Array:
-    """The rows that share a key with another row in at least one band: all that candidates can name."""
-    meets = np.zeros(len(keys), np.bool_)
-    for band in range(keys.shape[1]):
-        meets[_shared(keys[:, band])] = True
-    return np.flatnonzero(meets)
 
 
 def largest_bucket(keys: U64Array) -> int:
@@ -83,14 +100,3 @@ def largest_bucket(keys: U64Array) -> int:
         _, counts = np.unique(keys[:, band], return_counts=True)
         largest = max(largest, int(counts.max(initial=0)))
     return largest
-
-
-def _shared(key: U64Array) -> I64Array:
-    """The rows whose key is not theirs alone, sorted by key, then by row."""
-    order = np.argsort(key, kind="stable")
-    ordered = key[order]
-    same = ordered[1:] == ordered[:-1]
-    shared = np.zeros(len(key), np.bool_)
-    shared[1:] |= same
-    shared[:-1] |= same
-    return order[shared].astype(np.int64, copy=False)

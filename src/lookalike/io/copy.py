@@ -1,8 +1,9 @@
 """Kept rows to the output: to one file, or to a folder that mirrors the input files.
 
 From a format to the same format everything is kept that the format has: JSONL and plain lines byte for byte,
-the schema, metadata, codecs and row groups of Parquet, the columns of CSV, whole text files. Between formats
-rows are converted. Order is always kept.
+the schema, metadata, codecs and row groups of Parquet, the columns, bytes, line ends and byte order mark of CSV
+(of the first file, where several go to one), whole text files. Between formats rows are converted. Order is
+always kept.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from lookalike.io.texts import TextSource
 from lookalike.io.write import is_file, open_output, open_sink, output_format, sinking
 
 LINE_ENDINGS = (".txt", ".text", ".log", ".lines")
+_CELLS = {"csv", "tsv"}
 _STREAM_NAMES = {
     "parquet": "stdin.parquet",
     "jsonl": "stdin.jsonl",
@@ -247,7 +249,7 @@ class _Copy:
         # Text formats hold any bytes; only typed ones need valid text.
         target = schema if place.format == "arrow" else None
         with (
-            sinking(open_sink(place.format, out, schema)) as sink,
+            sinking(open_sink(place.format, out, schema, place if place.format in _CELLS else None)) as sink,
             contextlib.closing(module.pieces(place, reading)) as pieces,
         ):
             for piece in pieces:
@@ -266,9 +268,13 @@ class _Copy:
         schema = source.full_schema()
         where = source.files[0] if source.files else "items"
         schema = self._changes.schema(storable(schema) if format == "parquet" else schema, where)
-        with sinking(open_sink(format, out, schema)) as sink:
+        own = _formats_of(source)
+        like = source.places[0] if isinstance(source, FileSource) and format in _CELLS and own == {format} else None
+        # From cells to cells no byte changes, valid text or not.
+        as_is = format in _CELLS and bool(own) and own <= _CELLS
+        with sinking(open_sink(format, out, schema, like)) as sink:
             for batch in source.batches(None, self._on_read, only=None):
-                self._put(sink, batch, schema)
+                self._put(sink, batch, _with_bytes(schema, batch.rows) if as_is else schema)
                 self._seen += batch.rows.num_rows
 
     def _put(self, sink: Any, batch: Batch, schema: pa.Schema | None) -> None:
@@ -312,6 +318,15 @@ class _Copy:
                 out.write(data)
                 if self._on_read is not None:
                     self._on_read(len(data))
+
+
+def _with_bytes(schema: pa.Schema, rows: pa.RecordBatch) -> pa.Schema:
+    """A schema that leaves the columns of bytes of these rows as they are."""
+    for index, field in enumerate(schema):
+        column = rows.schema.get_field_index(field.name)
+        if column >= 0 and pa.types.is_binary(rows.schema.field(column).type):
+            schema = schema.set(index, field.with_type(pa.binary()))
+    return schema
 
 
 def _rows_of(piece: formats.Piece) -> pa.RecordBatch:

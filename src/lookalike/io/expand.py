@@ -3,6 +3,9 @@
 Files come in the order given; the matches of a pattern and the files of a folder come sorted by name. A
 folder stands for all data files below it, or, if it has none, for all its text files. Hidden files and
 folders are left out.
+
+In a folder or a pattern, symbolic links to nothing are left out, and so is a link to a file that is listed
+anyway: the file itself stays. A file that is given twice in any other way is an error.
 """
 
 from __future__ import annotations
@@ -37,6 +40,7 @@ def expand(paths: Sequence[str], format: str | None) -> list[Place]:
     if not paths:
         raise InputError("no input: give a file, a pattern, a folder or '-'")
     places: list[Place] = []
+    given = {os.path.expanduser(path) for path in paths}  # noqa: PTH111
     for path in paths:
         if path == "-":
             places.append(_stream(spool_stdin(), "-", format))
@@ -44,7 +48,7 @@ def expand(paths: Sequence[str], format: str | None) -> list[Place]:
             places += _remote(path, format)
         else:
             places += _local(path, format)
-    _check_once(places)
+    places = _once(places, given)
     _check_mix(places)
     return places
 
@@ -72,6 +76,7 @@ def _folder(folder: str, format: str | None) -> list[Place]:
     for parent, folders, files in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith(".")]
         names += [os.path.join(parent, name) for name in files if not name.startswith(".")]  # noqa: PTH118
+    names = [name for name in names if os.path.isfile(name)]  # noqa: PTH113
     chosen = _choose(sorted(names), format)
     if not chosen:
         raise InputError(f"{folder}: no data or text files in this folder")
@@ -166,13 +171,30 @@ def _visible(names: Iterable[str], folder: str) -> list[str]:
     return [name for name in names if "/." not in name[below:]]
 
 
-def _check_once(places: list[Place]) -> None:
-    seen: set[tuple[str, bool]] = set()
+def _once(places: list[Place], given: set[str]) -> list[Place]:
+    """The places without links to files that are there anyway, except links that were given by name."""
+    same: dict[tuple[str, bool], list[Place]] = {}
     for place in places:
         key = (place.path if place.remote else os.path.realpath(place.path), place.remote)
-        if key in seen:
-            raise InputError(f"{place.name}: given twice")
-        seen.add(key)
+        same.setdefault(key, []).append(place)
+    left_out: set[int] = set()
+    for group in same.values():
+        if len(group) == 1:
+            continue
+        best = min(group, key=_links)
+        for place in group:
+            if place is best:
+                continue
+            if place.path in given or not (_links(place) > _links(best) or Path(place.path).is_symlink()):
+                raise InputError(f"{group[1].name}: given twice")
+            left_out.add(id(place))
+    return [place for place in places if id(place) not in left_out]
+
+
+def _links(place: Place) -> int:
+    """How many symbolic links there are on the way to a file, as far as its name tells."""
+    path = Path(place.path)
+    return 0 if place.remote else sum(part.is_symlink() for part in (path, *path.parents))
 
 
 def _check_mix(places: list[Place]) -> None:

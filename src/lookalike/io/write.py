@@ -16,6 +16,7 @@ import pyarrow as pa
 from lookalike.errors import OptionError
 from lookalike.io.atomic import atomic_file, writing
 from lookalike.io.formats import DATA_ENDINGS, endings
+from lookalike.io.places import Place
 
 _TEXT_FORMATS = ("jsonl", "csv", "tsv", "lines")
 _FORMATS = ("parquet", "jsonl", "csv", "tsv", "arrow")
@@ -122,8 +123,8 @@ class _Counted(io.RawIOBase):
         self._out.flush()
 
 
-def open_sink(format: str, out: Any, schema: pa.Schema) -> Sink:
-    """What writes a format to an open file."""
+def open_sink(format: str, out: Any, schema: pa.Schema, like: Place | None = None) -> Sink:
+    """What writes a format to an open file; CSV in the manner of another CSV file."""
     if format == "parquet":
         from lookalike.io.formats import parquet
 
@@ -142,7 +143,7 @@ def open_sink(format: str, out: Any, schema: pa.Schema) -> Sink:
         return lines.Sink(out, schema)
     from lookalike.io.formats import delimited
 
-    return delimited.Sink(out, schema, "\t" if format == "tsv" else ",")
+    return delimited.Sink(out, schema, "\t" if format == "tsv" else ",", delimited.manner(like) if like else None)
 
 
 class TableWriter:

@@ -52,7 +52,7 @@ def objects(block: Block, name: str, faults: Faults) -> Iterator[tuple[int, Row]
         try:
             value = load_line(line)
         except json.JSONDecodeError as error:
-            problem = f"not JSON: {error.msg} at column {error.colno}"
+            problem = f"not JSON: {error.msg.removesuffix(' starting at')} at column {error.colno}"
         except (ValueError, RecursionError) as error:
             problem = f"not JSON: {error}"
         else:
