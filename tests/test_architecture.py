@@ -137,7 +137,6 @@ TWINS = {
     "shingle_rows": "tests.reference.text:shingles",
     "shingle_words": "tests.reference.text:shingles",
     "shingle_tokens": "tests.reference.text:shingle_hashes",
-    "shingle_spans": "tests.reference.text:shingles",
     "_hash_ints": "tests.reference.hashing:hash_int",
     "_hash_spans": "tests.reference.hashing:hash_bytes",
     "_fill_constants": "tests.reference.hashing:minhash_constants",

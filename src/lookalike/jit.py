@@ -31,6 +31,7 @@ __all__ = [
     "on_compile",
     "peek",
     "poke",
+    "row_device",
     "trailing_zeros",
     "tuple_of",
 ]
@@ -97,8 +98,13 @@ def kernel(signature: Any) -> Callable[[Callable[..., Any]], Kernel]:
 
 
 def device(function: Callable[..., Any]) -> Any:
-    """Declare a function that kernels call; LLVM decides about inlining."""
+    """Declare a function that kernels call, inlined: Numba otherwise counts references to its arrays at each call."""
     return numba.njit(nogil=True, forceinline=True)(function)
+
+
+def row_device(function: Callable[..., Any]) -> Any:
+    """Declare a function that a kernel calls once a row. Not inlined: one large function takes LLVM twice as long."""
+    return numba.njit(nogil=True)(function)
 
 
 def _address(context: Any, builder: Any, kind: Any, array: Any, position: Any) -> Any:

@@ -11,6 +11,7 @@ import time
 from difflib import SequenceMatcher
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
+from unicodedata import combining
 
 import typer
 
@@ -38,8 +39,9 @@ def demo(
     console = out()
     announce_compiling(False)
     files = _library_files() + _licence_files()
-    names = [_short(path) for path in files]
-    texts = {name: path.read_bytes() for name, path in zip(names, files, strict=True)}
+    read = {_short(path): path.read_bytes() for path in files}
+    # Combining marks take the full way of shingling, whose compilation would double the wait of a first run.
+    texts = {name: text for name, text in read.items() if not _has_marks(text)}
     size = sum(map(len, texts.values()))
     console.print(
         f"[bold]{len(texts):,} files[/] ({size / 1e6:.1f} MB): Python's standard library, and the licences and "
@@ -139,3 +141,7 @@ def _show_pair(console: Console, result: Clusters, texts: dict[str, bytes]) -> N
 
 def _matching_lines(a: bytes, b: bytes) -> float:
     return SequenceMatcher(None, a.splitlines(), b.splitlines(), autojunk=False).ratio()
+
+
+def _has_marks(text: bytes) -> bool:
+    return not text.isascii() and any(map(combining, text.decode("utf-8", "replace")))

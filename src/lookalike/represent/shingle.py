@@ -37,7 +37,6 @@ __all__ = [
     "Scratch",
     "scratch_sizes",
     "shingle_rows",
-    "shingle_spans",
     "shingle_tokens",
     "shingle_words",
 ]
@@ -206,8 +205,9 @@ def shingle_words(data, offsets, row, k, flags, tables, s, values, row_ends, fin
     """Shingle the rows data[offsets[i] : offsets[i+1]] from `row` on: sets of words, with no option but LOWER.
 
     values[row_ends[i] : row_ends[i+1]] are the row's distinct elements in order of first occurrence; fingerprints[i]
-    are the 128 bits of its set. tally counts the rows with invalid UTF-8, and those with fewer than k tokens. Stops in
-    front of a row that needs `shingle_rows` and returns it; otherwise returns the number of rows.
+    are the 128 bits of its set. tally counts the rows with invalid UTF-8 and those with fewer than k tokens; tally[2]
+    is the number of tokens of the last row. Stops in front of a row that needs `shingle_rows` and returns it; otherwise
+    returns the number of rows.
     """
     while row < len(offsets) - 1:
         start, end = offsets[row], offsets[row + 1]
@@ -224,23 +224,34 @@ def shingle_words(data, offsets, row, k, flags, tables, s, values, row_ends, fin
             fingerprints[row, 0], fingerprints[row, 1] = _raw_fingerprint(data, start, end)
         tally[0] += np.int64(invalid > 0)
         tally[1] += np.int64(0 < count < k)
+        tally[2] = count
         row += 1
     return row
 
 
-@kernel(_ROWS)
-def shingle_rows(data, offsets, row, k, flags, tables, s, values, row_ends, fingerprints, tally):
+@kernel(types.int64(*_ROWS.args, _NUMBERS, _NUMBERS, array_of(np.int64, 2), array_of(np.int64, 2)))
+def shingle_rows(
+    data, offsets, row, k, flags, tables, s, values, row_ends, fingerprints, tally, origin, reach, span, spans
+):
     """Shingle under any options, as `shingle_words`: one row if that can go on after it, else all from `row` on.
 
     Apart from it because most runs never need this one, and compiling it takes as long again.
+
+    If `spans` has room, it is also told where each shingle of a row stands: the i-th, s.codes[i], at
+    data[spans[i,0] : spans[i,1]], repeated ones each time, and tally[2] is how many. Those bytes, shingled alone, have
+    the shingle among theirs (where a character became several, or a run of digits one, the span takes all of it).
     """
-    nowhere = np.empty(0, np.int64)
-    no_span = np.empty((0, 2), np.int64)
+    want_spans = len(spans) > 0
     last = row + 1 if flags & ~LOWER == 0 else len(offsets) - 1
     while row < last:
         start, end = offsets[row], offsets[row + 1]
-        count, invalid = full_row(data, start, end, flags, tables, s, nowhere, nowhere, no_span, False)
+        count, invalid = full_row(data, start, end, flags, tables, s, origin, reach, span, want_spans)
         n = _char_shingles(s, count, k) if flags & CHAR else _word_shingles(s, count, k)
+        if want_spans:
+            tally[2] = n
+            for i in range(n):
+                spans[i, 0] = span[s.places[i], 0]
+                spans[i, 1] = span[s.ends[min(i + k, count) - 1] - 1, 1]
         v = row_ends[row]
         if flags & BAG:
             size = _counted(s.codes, n, s.table, s.counts, values, v)
@@ -255,26 +266,6 @@ def shingle_rows(data, offsets, row, k, flags, tables, s, values, row_ends, fing
         tally[1] += np.int64(0 < count < k)
         row += 1
     return row
-
-
-@kernel(
-    types.int64(
-        _BYTES, types.int64, types.int64, _TABLES, _SCRATCH, _NUMBERS, _NUMBERS,
-        array_of(np.int64, 2), array_of(np.int64, 2),
-    )
-)  # fmt: skip
-def shingle_spans(data, k, flags, tables, s, origin, reach, span, spans):
-    """Every shingle of one text with the bytes it stands on: s.codes[i] is at data[spans[i,0] : spans[i,1]].
-
-    For showing what two items share. Returns how many shingles, repeated ones each time. The bytes, shingled alone,
-    have the shingle among theirs (where a character became several, or a run of digits one, the span takes all of it).
-    """
-    count, _ = full_row(data, 0, len(data), flags, tables, s, origin, reach, span, True)
-    n = _char_shingles(s, count, k) if flags & CHAR else _word_shingles(s, count, k)
-    for i in range(n):
-        spans[i, 0] = span[s.places[i], 0]
-        spans[i, 1] = span[s.ends[min(i + k, count) - 1] - 1, 1]
-    return n
 
 
 @kernel(

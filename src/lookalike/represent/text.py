@@ -35,6 +35,9 @@ def _flags(shingle: Shingle) -> int:
     return flags | (kernels.BAG if shingle.bag else 0)
 
 
+_NO_SPANS = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty((0, 2), np.int64), np.empty((0, 2), np.int64))
+
+
 def shingle_texts(texts: pa.Array, shingle: Shingle) -> Sets:
     """The shingle sets of a batch of texts."""
     data, offsets = text_buffers(texts)
@@ -49,7 +52,7 @@ def shingle_texts(texts: pa.Array, shingle: Shingle) -> Sets:
     values = memory.take("values", int(offsets[-1] - offsets[0]) + rows, np.uint64)
     ends = np.empty(rows + 1, np.int64)
     fingerprints = np.empty((rows, 2), np.uint64)
-    tally = np.zeros(2, np.int64)
+    tally = np.zeros(3, np.int64)
     ends[0] = 0
     flags = _flags(shingle)
     rest = (shingle.k, flags, tables(), memory.scratch(longest), values, ends, fingerprints, tally)
@@ -58,7 +61,7 @@ def shingle_texts(texts: pa.Array, shingle: Shingle) -> Sets:
         if flags & ~kernels.LOWER == 0:
             row = kernels.shingle_words(data, offsets, row, *rest)
         if row < rows:
-            row = kernels.shingle_rows(data, offsets, row, *rest)
+            row = kernels.shingle_rows(data, offsets, row, *rest, *_NO_SPANS)
     return Sets(ends, values[: ends[-1]].copy(), fingerprints, invalid=int(tally[0]), short=int(tally[1]))
 
 
@@ -89,10 +92,23 @@ def _shingle_callable(
 def spans_of(text: str | bytes, shingle: Shingle) -> tuple[U64Array, I64Array]:
     """Every shingle of one text, and the bytes of the UTF-8 text that it stands on, as (start, end) rows."""
     raw = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
-    data = np.frombuffer(raw, np.uint8)
     size, points, tokens, _ = kernels.scratch_sizes(len(raw))
-    scratch = memory.scratch(len(raw))
-    origin, reach = np.empty(points, np.int64), np.empty(points, np.int64)
-    span, spans = np.empty((size, 2), np.int64), np.empty((tokens, 2), np.int64)
-    count = kernels.shingle_spans(data, shingle.k, _flags(shingle), tables(), scratch, origin, reach, span, spans)
-    return scratch.codes[:count].copy(), spans[:count]
+    scratch, flags, tally = memory.scratch(len(raw)), _flags(shingle), np.zeros(3, np.int64)
+    row = (
+        np.frombuffer(raw, np.uint8), np.array([0, len(raw)]), 0, shingle.k, flags, tables(), scratch,
+        np.empty(tokens, np.uint64), np.zeros(2, np.int64), np.empty((1, 2), np.uint64), tally,
+    )  # fmt: skip
+    if flags & ~kernels.LOWER == 0 and raw.isascii():
+        # Each byte of ASCII is written as one byte, so the tokens stand where they stood.
+        kernels.shingle_words(*row)
+        count = int(tally[2])
+        k = min(shingle.k, count)
+        shingles = count - k + 1 if count else 0
+        spans = np.stack([scratch.places[:shingles], scratch.ends[max(k - 1, 0) : count]], axis=1).astype(np.int64)
+    else:
+        spans = np.empty((tokens, 2), np.int64)
+        origin, reach = np.empty(points, np.int64), np.empty(points, np.int64)
+        kernels.shingle_rows(*row, origin, reach, np.empty((size, 2), np.int64), spans)
+        shingles = int(tally[2])
+        spans = spans[:shingles]
+    return scratch.codes[:shingles].copy(), spans
