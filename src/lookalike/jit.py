@@ -31,7 +31,6 @@ __all__ = [
     "on_compile",
     "peek",
     "poke",
-    "row_device",
     "trailing_zeros",
     "tuple_of",
 ]
@@ -102,11 +101,6 @@ def device(function: Callable[..., Any]) -> Any:
     return numba.njit(nogil=True, forceinline=True)(function)
 
 
-def row_device(function: Callable[..., Any]) -> Any:
-    """Declare a function that a kernel calls once a row. Not inlined: one large function takes LLVM twice as long."""
-    return numba.njit(nogil=True)(function)
-
-
 def _address(context: Any, builder: Any, kind: Any, array: Any, position: Any) -> Any:
     return builder.gep(context.make_array(kind)(context, builder, array).data, [position])
 
@@ -115,8 +109,8 @@ def _address(context: Any, builder: Any, kind: Any, array: Any, position: Any) -
 def peek(typingctx: Any, array: Any, position: Any) -> Any:
     """array[position] for a position that is known to be inside.
 
-    Numba asks of every signed index whether it counts from the end, which costs a third of the shingle kernel's speed
-    and keeps LLVM from vectorising; unsigned indices would do, but one signed summand turns them into floats.
+    Numba asks of every signed index whether it counts from the end, which keeps LLVM from vectorising a loop; unsigned
+    indices would do, but one signed summand turns them into floats.
     """
     signature = array.dtype(array, types.int64)
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lookalike.jit import device, peek, poke, row_device
+from lookalike.jit import device, peek, poke
 from lookalike.represent.unicode import CLASS_SHIFT, IGNORED, MULTI, POINT_MASK, SLOW
 
 __all__ = ["ACCENTS", "LOWER", "REPLACEMENT", "decode_one", "decode_quick", "decode_slow", "encode_one", "place"]
@@ -91,7 +91,7 @@ def place(index, cp):
     return np.int64(peek(index, cp >> 7)) * 128 + (cp & 127)
 
 
-@row_device
+@device
 def decode_quick(data, start, end, quick, tables, cps, kinds, origin, want_origin):
     """Decode and map a row; (code points, invalid parts), or (-1, 0) if it needs the long way.
 
@@ -126,7 +126,7 @@ def decode_quick(data, start, end, quick, tables, cps, kinds, origin, want_origi
     return n, invalid
 
 
-@row_device
+@device
 def decode_slow(data, start, end, flags, tables, cps, kinds, spare, origin, reach, want_origin):
     """Decode a row by the book: drop the ignorable, NFD, strip accents, fold, NFC; (code points, invalid parts).
 

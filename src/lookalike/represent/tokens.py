@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lookalike.jit import device, load_u64, peek, poke, row_device, trailing_zeros
+from lookalike.jit import device, load_u64, peek, poke, trailing_zeros
 from lookalike.represent.decode import (
     ACCENTS,
     LOWER,
@@ -168,7 +168,7 @@ def _is_ascii(data, start, end):
     return seen < 0x80
 
 
-@row_device
+@device
 def _ascii_chars(data, start, end, flags, out, places, ends):
     """The characters of a row of plain ASCII: each byte is one; the number of them."""
     o = 0
@@ -192,7 +192,7 @@ def _ascii_chars(data, start, end, flags, out, places, ends):
     return o
 
 
-@row_device
+@device
 def _widen(origin, reach, n, end):
     """Let origin[i] : reach[i] be the bytes of the row that code point i comes from.
 
@@ -211,7 +211,7 @@ def _widen(origin, reach, n, end):
             stop, last = first, i - 1
 
 
-@row_device
+@device
 def _emit(cps, kinds, n, flags, origin, reach, out, marks, span, want_origin):
     """Write the normalised text and its marks; the number of bytes. For words, separators are not written."""
     o = 0
