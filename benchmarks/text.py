@@ -26,6 +26,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -54,7 +55,6 @@ _CODAS = ["", "", "", "n", "r", "t", "s", "l", "d", "m", "st", "nt", "ck", "ng",
 _ENDINGS = ["", "", "", "", "s", "s", "ed", "ing", "er", "ly", "ion", "al", "ment", "ness"]
 _CONTENT_WORDS = 24_000
 _FOLLOWERS = 10
-_TOPIC_WORDS = 24
 
 # What stands between two words; the table adds whether a quotation closes before it or opens after it.
 _KINDS = [" ", ", ", "; ", ": ", " - ", ". ", "? ", "! ", ".\n\n", "."]
@@ -68,6 +68,47 @@ class Corpus:
 
     texts: pa.Array
     copies: NDArray[np.int64]
+
+
+class Uniform(Protocol):
+    """Where the random numbers come from: a generator of numpy, or anything that draws as it does."""
+
+    def random(self, size: int | tuple[int, int]) -> NDArray[np.float64]: ...
+
+
+@dataclass(frozen=True)
+class Style:
+    """How much the text repeats itself: shares of the words that are a preferred follower or a topic word, how many
+    words a topic has, and how many topics there are; None: every document has one of its own."""
+
+    following: float = 0.58
+    topical: float = 0.14
+    topic_words: int = 24
+    topics: int | None = None
+
+
+PROSE = Style()
+
+
+@dataclass(frozen=True)
+class Draft:
+    """Documents before they are spelled. `words`, `starts` and `separators` are documents x the longest length; what
+    stands after a document's own length is not used."""
+
+    words: NDArray[np.int32]
+    starts: NDArray[np.bool_]  # of sentences
+    separators: NDArray[np.int32]  # after each word
+    lengths: NDArray[np.int64]  # in words
+    typographic: NDArray[np.bool_]
+
+    def first(self, count: int) -> Draft:
+        return Draft(
+            self.words[:count],
+            self.starts[:count],
+            self.separators[:count],
+            self.lengths[:count],
+            self.typographic[:count],
+        )
 
 
 @dataclass(frozen=True)
@@ -146,24 +187,36 @@ def _vocabulary() -> _Vocabulary:
     return _Vocabulary(pa.array(pieces), len(words), cumulative, followers, names)
 
 
-def _chain(vocabulary: _Vocabulary, rng: np.random.Generator, documents: int, length: int) -> NDArray[np.int32]:
-    """Word numbers, documents x length: 58% preferred followers, 14% topic words, the rest by Zipf's law."""
-    fresh = _pick(vocabulary.cumulative, rng.random((documents, length)))
-    topics = _pick(vocabulary.cumulative, 0.55 + 0.45 * rng.random((documents, _TOPIC_WORDS)))
-    which = (_TOPIC_WORDS * rng.random((documents, length))).astype(np.int32)
-    topical = np.take_along_axis(topics, which, axis=1)
+def _topics(vocabulary: _Vocabulary, rng: Uniform, topics: int, words: int) -> NDArray[np.int32]:
+    """Word numbers, topics x words: none of the frequent ones, which make up 55% of the text."""
+    return _pick(vocabulary.cumulative, 0.55 + 0.45 * rng.random((topics, words)))
+
+
+def _chain(vocabulary: _Vocabulary, rng: Uniform, documents: int, length: int, style: Style) -> NDArray[np.int32]:
+    """Word numbers, documents x length: preferred followers, topic words, the rest by Zipf's law."""
+    uniform = rng.random((documents, length))
+    if style.topics is None:
+        topics = _topics(vocabulary, rng, documents, style.topic_words)
+    else:
+        shared = _topics(vocabulary, np.random.default_rng(3), style.topics, style.topic_words)
+        topics = shared[(style.topics * rng.random(documents)).astype(np.int32)]
+    which = (style.topic_words * rng.random((documents, length))).astype(np.int32)
+    fresh = np.take_along_axis(topics, which, axis=1)
     choice = rng.random((documents, length))
-    fresh = np.where(choice > 0.86, topical, fresh)
+    follows = choice < style.following
+    follows[:, 0] = False
+    anywhere = ~follows & (choice <= 1 - style.topical)
+    fresh[anywhere] = _pick(vocabulary.cumulative, uniform[anywhere])
     preferred = (_FOLLOWERS * rng.random((documents, length)) ** 2).astype(np.int32)
     words = np.empty((documents, length), dtype=np.int32)
     words[:, 0] = fresh[:, 0]
     for position in range(1, length):
         follower = vocabulary.followers[words[:, position - 1], preferred[:, position]]
-        words[:, position] = np.where(choice[:, position] < 0.58, follower, fresh[:, position])
+        words[:, position] = np.where(follows[:, position], follower, fresh[:, position])
     return words
 
 
-def _sentences(rng: np.random.Generator, documents: int, length: int) -> tuple[NDArray[np.bool_], NDArray[np.int32]]:
+def _sentences(rng: Uniform, documents: int, length: int) -> tuple[NDArray[np.bool_], NDArray[np.int32]]:
     """Where a sentence starts, and the number of the separator after each word (a row of `_separators`)."""
     left = np.zeros(documents, dtype=np.int32)
     new_left = (5 + 27 * rng.random((documents, length)) ** 1.4).astype(np.int32)
@@ -207,29 +260,44 @@ def _plant_copies(
     return np.stack([originals, copies], axis=1)
 
 
-def _batch(number: int, documents: int, seed: int, near_duplicates: float) -> Corpus:
-    vocabulary = _vocabulary()
-    rng = np.random.default_rng([seed, number])
-    words = _chain(vocabulary, rng, BATCH, WORDS[1])
-    starts, separators = _sentences(rng, BATCH, WORDS[1])
-    lengths = (WORDS[0] + rng.random(BATCH) * (WORDS[1] - WORDS[0] + 1)).astype(np.int64)
-    typographic = rng.random(BATCH) < 0.1
-    copies = _plant_copies(vocabulary, rng, words, near_duplicates)
-    for layout in (starts, separators, lengths, typographic):
-        layout[copies[:, 1]] = layout[copies[:, 0]]
+def any_words(uniform: NDArray[np.float64]) -> NDArray[np.int32]:
+    """Numbers of words that stand anywhere, by Zipf's law, from uniform numbers."""
+    return _pick(_vocabulary().cumulative, uniform)
 
-    capital = (starts | vocabulary.always_capital[words]).astype(np.int32)
-    pieces = np.empty((BATCH, WORDS[1], 2), dtype=np.int32)
-    pieces[:, :, 0] = words + vocabulary.words * (capital + 2 * typographic[:, None])
-    pieces[:, :, 1] = 4 * vocabulary.words + separators + 4 * len(_KINDS) * typographic[:, None]
-    pieces[np.arange(BATCH), lengths - 1, 1] = 4 * vocabulary.words + 4 * _LAST + 4 * len(_KINDS) * typographic
-    inside = np.arange(WORDS[1]) < lengths[:, None]
-    joined = pc.take(vocabulary.pieces, pa.array(pieces[:documents][inside[:documents]].reshape(-1)))
+
+def draft(rng: Uniform, documents: int, lengths: tuple[int, int] = WORDS, style: Style = PROSE) -> Draft:
+    """Fresh documents of `lengths` words, uniform, both ends included."""
+    shortest, longest = lengths
+    words = _chain(_vocabulary(), rng, documents, longest, style)
+    starts, separators = _sentences(rng, documents, longest)
+    own_lengths = (shortest + rng.random(documents) * (longest - shortest + 1)).astype(np.int64)
+    return Draft(words, starts, separators, own_lengths, rng.random(documents) < 0.1)
+
+
+def spell(drafted: Draft) -> pa.Array:
+    """The texts, an Arrow string array."""
+    vocabulary = _vocabulary()
+    documents, length = drafted.words.shape
+    lengths, typographic = drafted.lengths, drafted.typographic
+    capital = (drafted.starts | vocabulary.always_capital[drafted.words]).astype(np.int32)
+    pieces = np.empty((documents, length, 2), dtype=np.int32)
+    pieces[:, :, 0] = drafted.words + vocabulary.words * (capital + 2 * typographic[:, None])
+    pieces[:, :, 1] = 4 * vocabulary.words + drafted.separators + 4 * len(_KINDS) * typographic[:, None]
+    pieces[np.arange(documents), lengths - 1, 1] = 4 * vocabulary.words + 4 * _LAST + 4 * len(_KINDS) * typographic
+    inside = np.arange(length) < lengths[:, None]
+    joined = pc.take(vocabulary.pieces, pa.array(pieces[inside].reshape(-1)))
     piece_offsets = np.frombuffer(joined.buffers()[1], dtype=np.int32)
-    ends = np.cumsum(2 * lengths[:documents])
-    offsets = piece_offsets[np.concatenate([[0], ends])].astype(np.int32)
-    texts = pa.StringArray.from_buffers(documents, pa.py_buffer(offsets), joined.buffers()[2])
-    return Corpus(texts, copies[copies[:, 1] < documents] + number * BATCH)
+    offsets = piece_offsets[np.concatenate([[0], np.cumsum(2 * lengths)])].astype(np.int32)
+    return pa.StringArray.from_buffers(documents, pa.py_buffer(offsets), joined.buffers()[2])
+
+
+def _batch(number: int, documents: int, seed: int, near_duplicates: float) -> Corpus:
+    rng = np.random.default_rng([seed, number])
+    drafted = draft(rng, BATCH)
+    copies = _plant_copies(_vocabulary(), rng, drafted.words, near_duplicates)
+    for layout in (drafted.starts, drafted.separators, drafted.lengths, drafted.typographic):
+        layout[copies[:, 1]] = layout[copies[:, 0]]
+    return Corpus(spell(drafted.first(documents)), copies[copies[:, 1] < documents] + number * BATCH)
 
 
 def batches(count: int, *, seed: int = 0, near_duplicates: float = 0.0) -> Iterator[Corpus]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lookalike.config import Config, make_config
+from lookalike.config import LEAST_MEMORY, Config, make_config
 from lookalike.errors import LookalikeError, OptionError
 from lookalike.shingle import Shingle, parse_normalize, parse_shingle
 
@@ -37,6 +37,13 @@ from lookalike.shingle import Shingle, parse_normalize, parse_shingle
         ({"threads": 0}, "threads is 0: it must be a whole number, 1 or more"),
         ({"threads": True}, "threads is True: it must be a whole number, 1 or more"),
         ({"max_pairs": 0}, "max_pairs is 0: it must be a whole number, 1 or more"),
+        ({"memory": "much"}, "memory is 'much': it must be a size such as 4GB or 500MB"),
+        ({"memory": "1.2.3GB"}, "memory is '1.2.3GB': it must be a size such as 4GB or 500MB"),
+        ({"memory": True}, "memory is True: it must be a size such as 4GB or 500MB"),
+        ({"memory": -1}, "memory is -1: it must be a size such as 4GB or 500MB"),
+        ({"memory": "1kB"}, f"memory is '1kB': at least {LEAST_MEMORY // 10**6}MB are needed"),
+        ({"audit": -1}, "audit is -1: it must be a number of items, 0 for none"),
+        ({"audit": 0.5}, "audit is 0.5: it must be a number of items, 0 for none"),
         ({"column": 5}, "column is 5: it must be a name or a list of names"),
         ({"column": ["a", 5]}, "column is ['a', 5]: it must be a name or a list of names"),
         ({"exact": True, "bands": 1, "rows": 1}, "exact finds identical items only and has no bands and rows"),
@@ -78,9 +85,26 @@ def test_a_wrong_shingle_is_named_with_what_is_allowed(shingle: str, options: di
 
 
 def test_the_defaults_are_those_of_the_class() -> None:
-    config = make_config(threads=1)
+    config = make_config(threads=1, memory=1 << 30)
     assert config == Config()
     assert make_config().threads >= 1
+    assert make_config().memory >= LEAST_MEMORY
+
+
+@pytest.mark.parametrize(
+    ("memory", "size"),
+    [
+        (10**9, 10**9),
+        ("4GB", 4 * 10**9),
+        (" 500 mb ", 5 * 10**8),
+        ("1.5GiB", 3 << 29),
+        ("2T", 2 * 10**12),
+        ("300000000", 3 * 10**8),
+        ("0.5g", 5 * 10**8),
+    ],
+)
+def test_memory_is_a_number_of_bytes_or_a_size_in_words(memory: int | str, size: int) -> None:
+    assert make_config(memory=memory).memory == size
 
 
 def test_a_configuration_is_frozen() -> None:

@@ -62,3 +62,26 @@ def test_threads_are_gone_when_the_results_are_left() -> None:
     assert next(results) == 0
     results.close()  # type: ignore[attr-defined]
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("lookalike")]
+
+
+@pytest.mark.parametrize("most", [1, 5, 12, 1000])
+def test_what_is_in_flight_is_no_heavier_than_it_may_be(most: int) -> None:
+    """One input alone may be."""
+    weights = [1, 4, 9, 2, 2, 2, 30, 1, 1, 5, 5, 5, 12, 0, 3] * 3
+    lock, flying, heaviest = threading.Lock(), [0, 0], [0]
+
+    def fly(number: int) -> int:
+        with lock:
+            flying[0] += weights[number]
+            flying[1] += 1
+            if flying[1] > 1:
+                heaviest[0] = max(heaviest[0], flying[0])
+        time.sleep(0.001)
+        with lock:
+            flying[0] -= weights[number]
+            flying[1] -= 1
+        return number
+
+    done = list(ordered_map(fly, range(len(weights)), 4, weight=weights.__getitem__, most=most))
+    assert done == list(range(len(weights)))
+    assert heaviest[0] <= most

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
 from collections.abc import Sequence, Set
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -17,8 +18,9 @@ import lookalike
 from lookalike.config import make_config
 from lookalike.io import open_source
 from lookalike.outcome import pairs_table
-from lookalike.pipeline import find, plan_for
+from lookalike.pipeline import find
 from lookalike.results import Dedup
+from lookalike.store.work import Work
 from tests.near_copies import near_copies
 from tests.reference import hashing, sets, text
 
@@ -184,10 +186,14 @@ def test_the_largest_bucket_leaves_out_items_that_are_compared_with_nothing() ->
 ROWS = [{"id": f"item{i:03}", "text": each, "score": i % 7} for i, each in enumerate(near_copies(11, families=10))]
 
 
-def everything(rows: list[dict[str, Any]], *, batch_rows: int = 1000, **options: Any) -> list[Any]:
+def everything(
+    rows: list[dict[str, Any]], *, batch_rows: int = 1000, memory: int = 1 << 30, **options: Any
+) -> list[Any]:
     """Pairs, clusters, removed items with their keepers, and kept rows of one run."""
     source = open_source(pa.Table.from_pylist(rows), batch_rows=batch_rows)
-    run = find(source, make_config(id="id", shingle="word:2", threshold=0.5, **options))
+    config = make_config(id="id", shingle="word:2", threshold=0.5, **options)
+    run = find(source, dataclasses.replace(config, memory=memory))
+    assert run.matched.spilled > 0 or memory > 4000
     result = Dedup(run)
     return [
         pairs_table(run).to_pylist(), result.clusters.to_pylist(), result.removed.to_pylist(), result.table.to_pylist()
@@ -195,13 +201,24 @@ def everything(rows: list[dict[str, Any]], *, batch_rows: int = 1000, **options:
 
 
 @pytest.mark.parametrize("keep", ["first", "longest", "max:score"])
-def test_batches_and_threads_change_nothing(keep: str) -> None:
+def test_batches_threads_and_memory_change_nothing(keep: str) -> None:
+    """4 kB of memory, enough for the longest text: all is spilled, and compared in many parts."""
     whole = everything(ROWS, threads=1, keep=keep)
     assert len(whole[0]) > 20
     assert len(whole[2]) > 10
     for batch_rows in (1, 7, 1000):
         for threads in (1, 2, 8):
             assert everything(ROWS, batch_rows=batch_rows, threads=threads, keep=keep) == whole
+    assert everything(ROWS, batch_rows=7, threads=1, keep=keep, memory=4000) == whole
+    assert everything(ROWS, batch_rows=1000, threads=8, keep=keep, memory=4000) == whole
+    assert everything(ROWS, batch_rows=10, threads=2, keep=keep, memory=20_000) == whole
+
+
+@pytest.mark.parametrize("verify", ["sketch", "none"])
+def test_memory_changes_nothing_without_exact_verification(verify: str) -> None:
+    whole = everything(ROWS, threads=1, verify=verify)
+    assert len(whole[0]) > 20
+    assert everything(ROWS, batch_rows=7, threads=2, verify=verify, memory=20_000) == whole
 
 
 @pytest.mark.parametrize("unit", ["line", "paragraph"])
@@ -211,6 +228,7 @@ def test_batches_change_nothing_for_smaller_units(unit: str) -> None:
     whole = everything(rows, threads=1, unit=unit)
     assert whole[2]
     assert everything(rows, batch_rows=1, threads=8, unit=unit) == whole
+    assert everything(rows, batch_rows=2, threads=2, unit=unit, memory=4000) == whole
 
 
 @pytest.mark.parametrize("keep", ["longest", "shortest", "min:score"])
@@ -237,11 +255,11 @@ def test_seeds_differ_in_what_they_miss_and_agree_in_what_is_true() -> None:
 
 
 def test_the_plan_of_a_run_is_the_planner_s() -> None:
-    planned = plan_for(make_config(threshold=0.7, recall=0.95))
+    planned = find(open_source(["a"]), make_config(threshold=0.7, recall=0.95)).plan
     assert planned is not None
     chosen = lookalike.plan(0.7, 0.95)
     assert (planned.bands, planned.rows) == (chosen.bands, chosen.rows)
-    assert plan_for(make_config(exact=True)) is None
+    assert find(open_source(["a"]), make_config(exact=True)).plan is None
 
 
 def test_no_items_are_an_error_that_names_the_file(tmp_path: Any) -> None:
@@ -258,8 +276,40 @@ def test_long_and_short_items_share_a_batch() -> None:
 
 
 def test_lengths_are_bytes_of_text_and_elements_of_sets() -> None:
-    run = find(open_source(["é", "", None, "abc"]), make_config())
-    assert run.sketches.lengths.tolist() == [2, 0, 0, 3]
-    run = find(open_source([{1, 2}, set(), {3}]), make_config())
-    assert run.sketches.lengths.tolist() == [2, 0, 1]
-    assert np.array_equal(run.sketches.sizes, [2, 0, 1])
+    """They are what `keep` goes by; sizes are those of the sets that are compared."""
+    sketches = find(open_source(["é", "", None, "abc"]), make_config(keep="longest")).sketched.sketches
+    assert sketches.column("lengths").tolist() == [2, 0, 0, 3]
+    assert sketches.column("sizes").tolist() == [1, 0, 0, 1]
+    sketches = find(open_source([{1, 2}, set(), {3}]), make_config(keep="shortest")).sketched.sketches
+    assert sketches.column("lengths").tolist() == sketches.column("sizes").tolist() == [2, 0, 1]
+
+
+def test_the_folder_that_a_run_spills_to_is_gone_when_it_ends(tmp_path: Path) -> None:
+    work = Work(spill_to=tmp_path)
+    run = find(open_source(near_copies(1)), dataclasses.replace(make_config(), memory=4000), work=work)
+    assert run.matched.spilled > 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_folder_is_gone_when_a_run_fails_too(tmp_path: Path) -> None:
+    class Failing:
+        """A source whose second pass breaks off."""
+
+        def __init__(self) -> None:
+            self._source = open_source(near_copies(1), batch_rows=10)
+            self._passes = 0
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self._source, name)
+
+        def batches(self, *arguments: Any, **options: Any) -> Any:
+            self._passes += 1
+            for number, batch in enumerate(self._source.batches(*arguments, **options)):
+                if self._passes == 2 and number == 2:
+                    raise lookalike.InputError("broke off")
+                yield batch
+
+    config = dataclasses.replace(make_config(threshold=0.3, shingle="word:1"), memory=4000)
+    with pytest.raises(lookalike.InputError, match="broke off"):
+        find(Failing(), config, work=Work(spill_to=tmp_path))
+    assert list(tmp_path.iterdir()) == []

@@ -16,6 +16,7 @@ import pytest
 
 import lookalike
 from lookalike.io import open_source
+from tests.near_copies import near_copies
 
 DOC = "one two three four five six seven"
 ROWS = [
@@ -155,19 +156,23 @@ def test_a_run_folder_holds_everything_that_was_decided(docs: pa.Table, tmp_path
     run = tmp_path / "run"
     result.save(run)
     assert sorted(str(path.relative_to(run)) for path in run.rglob("*") if path.is_file()) == [
-        "clusters.parquet", "kept/docs.parquet", "pairs.parquet", "removed.parquet", "report.json",
+        "clusters.parquet", "kept/docs.parquet", "pairs.parquet", "removed.parquet", "report.html", "report.json",
     ]  # fmt: skip
     assert pq.read_table(run / "kept" / "docs.parquet").to_pylist() == ROWS[:2]
     assert pq.read_table(run / "removed.parquet") == result.removed
     assert pq.read_table(run / "pairs.parquet") == result.pairs
     assert pq.read_table(run / "clusters.parquet") == result.clusters
-    assert json.loads((run / "report.json").read_text()) == result.report
+    report = json.loads((run / "report.json").read_text())
+    assert report.items() >= json.loads(json.dumps(result.report)).items()
+    assert (run / "report.html").read_text().startswith("<!doctype html>")
 
     with pytest.raises(lookalike.OutputError, match="run exists; use --overwrite to replace it"):
         result.save(run)
-    (run / "old").write_text("")
+    (run / "kept" / "old.parquet").write_text("")
+    (run / "notes.txt").write_text("mine")
     result.save(run, overwrite=True)
-    assert not (run / "old").exists()
+    assert [path.name for path in (run / "kept").iterdir()] == ["docs.parquet"]
+    assert (run / "notes.txt").read_text() == "mine", "what is not of a run stays"
 
 
 def test_too_many_pairs_are_left_out_of_a_run_folder_and_said_to_be(tmp_path: Path) -> None:
@@ -276,3 +281,41 @@ def test_dictionary_columns_survive_the_removal_of_lines() -> None:
     table = pa.table({"text": pa.array(["a b\nc d", "a b"]).dictionary_encode()})
     result = lookalike.dedup(table, unit="line")
     assert result.table.column("text").to_pylist() == ["a b\nc d"]
+
+
+def test_annotated_rows_all_stay_and_tell_what_became_of_them(docs: pa.Table, tmp_path: Path) -> None:
+    result = lookalike.dedup(docs, **OPTIONS)
+    result.save(tmp_path / "all.parquet", annotate=True)
+    told: list[dict[str, Any]] = [
+        {"cluster": 0, "cluster_size": 3, "duplicate_of": None, "similarity": None},
+        {"cluster": None, "cluster_size": 1, "duplicate_of": None, "similarity": None},
+        {"cluster": 0, "cluster_size": 3, "duplicate_of": "a", "similarity": 1.0},
+        {"cluster": 0, "cluster_size": 3, "duplicate_of": "a", "similarity": 6 / 7},
+    ]
+    assert pq.read_table(tmp_path / "all.parquet").to_pylist() == [
+        row | more for row, more in zip(ROWS, told, strict=True)
+    ]
+
+
+def test_annotated_clusters_have_the_numbers_of_the_clusters_table(tmp_path: Path) -> None:
+    texts = near_copies(3)
+    result = lookalike.dedup(texts, shingle="word:2", threshold=0.5, keep="longest")
+    result.save(tmp_path / "all.jsonl", annotate=True)
+    rows = lines(tmp_path / "all.jsonl")
+    assert [row["text"] for row in rows] == texts
+    clusters = {row["id"]: row for row in result.clusters.to_pylist()}
+    assert len(clusters) > 20
+    for item, row in enumerate(rows):
+        if item not in clusters:
+            assert (row["cluster"], row["cluster_size"], row["duplicate_of"]) == (None, 1, None)
+            continue
+        known = clusters[item]
+        assert (row["cluster"], row["cluster_size"]) == (known["cluster"], known["size"])
+        assert (row["duplicate_of"] is None) == (known["kept"] == item)
+        assert row["duplicate_of"] in (None, known["kept"])
+        assert row["similarity"] == (None if known["kept"] == item else known["similarity"])
+
+
+def test_annotations_are_of_documents() -> None:
+    with pytest.raises(lookalike.OptionError, match="it does not go with unit='line'"):
+        lookalike.dedup(["a\nb"], unit="line").save("never.jsonl", annotate=True)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence, Set
+from fractions import Fraction
 from itertools import combinations
 from math import ceil
 from typing import Any
@@ -15,6 +17,7 @@ import lookalike
 from lookalike import sample
 from lookalike.config import make_config
 from lookalike.io import open_source
+from lookalike.items import open_items
 from lookalike.measures import Jaccard
 from tests.near_copies import near_copies
 from tests.reference.sets import jaccard
@@ -29,18 +32,36 @@ def measured(items: Any, **options: Any) -> tuple[dict[float, float], int]:
     return {float(s): float(share) for s, share in zip(at, shares, strict=True) if share}, size
 
 
-def test_the_background_is_the_share_of_distinct_pairs_at_each_similarity() -> None:
+def plain_background(distinct: Sequence[Set[int]]) -> dict[float, float]:
+    """Share of the pairs at each similarity, without likenesses of items that are not like most others."""
+    pairs = list(combinations(distinct, 2))
+    alike = [(a, b) for a, b in pairs if jaccard(a, b) >= Fraction(1, 10)]
+    partners = {id(each): sum(each is a or each is b for a, b in alike) for each in distinct}
+    expected: dict[float, float] = {}
+    for a, b in pairs:
+        special = jaccard(a, b) >= Fraction(1, 10) and 2 * min(partners[id(a)], partners[id(b)]) <= len(distinct)
+        if jaccard(a, b) and not special:
+            place = ceil(jaccard(a, b) * 200) / 200
+            expected[place] = expected.get(place, 0.0) + 1 / len(pairs)
+    return expected
+
+
+def test_the_background_of_texts_is_the_share_of_distinct_pairs_at_each_similarity() -> None:
     texts = [*near_copies(3, families=4), "", "..."]
     distinct = {frozenset(shingles(text.encode(), "word", 2, frozenset({"lower"}))) for text in texts} - {frozenset()}
-    expected: dict[float, float] = {}
-    pairs = list(combinations(distinct, 2))
-    for a, b in pairs:
-        if similarity := jaccard(a, b):
-            place = ceil(similarity * 200) / 200
-            expected[place] = expected.get(place, 0.0) + 1 / len(pairs)
     shares, size = measured(texts)
-    assert shares == pytest.approx(expected)
+    assert shares == pytest.approx(plain_background(list(distinct)))
     assert size == round(np.mean([len(each) for each in distinct]))
+
+
+@pytest.mark.parametrize("universe", [25, 40, 60, 200])
+def test_the_background_of_items_that_are_alike_in_general_is_all_pairs(universe: int) -> None:
+    """From sets that all overlap to sets of which few do; in between, some are like most others and some are not."""
+    rng = random.Random(universe)
+    sets = [set(rng.sample(range(universe), 8)) for _ in range(40)]
+    shares, _ = measured(sets)
+    assert shares == pytest.approx(plain_background(sets))
+    assert shares
 
 
 def test_the_order_of_the_items_does_not_matter() -> None:
@@ -60,6 +81,39 @@ def test_a_sample_is_cut_to_so_many_items_by_content(monkeypatch: pytest.MonkeyP
 def test_one_item_and_items_without_elements_have_no_background() -> None:
     assert measured(["one two three"]) == ({}, 2)
     assert measured(["", "..."]) == ({}, 1)
+
+
+def test_copies_are_no_background_and_what_most_share_is() -> None:
+    """A collection ten times as large has as many copies of each item, and ten times as many that share a template."""
+    apart = [{100 * i + j for j in range(10)} for i in range(20)]
+    copies = [{*item, 10_000 + i} for i, item in enumerate(apart)]
+    assert measured([*apart, *copies]) == ({}, round((20 * 10 + 20 * 11) / 40))
+    template = [item | {1, 2, 3} for item in apart]
+    shares, _ = measured(template)
+    similarity = ceil(200 * 3 / 23) / 200
+    # The first item has 1, 2 and 3 already: 3 of 20 with it.
+    with_first = ceil(200 * 3 / 20) / 200
+    assert shares == pytest.approx({similarity: 171 / 190, with_first: 19 / 190})
+
+
+def test_one_more_pair_than_was_seen_is_expected_below_the_threshold() -> None:
+    found = sample.Sample(np.array([0.2, 0.5, 0.8, 1.0]), np.array([0.4, 0.0, 0.1, 0.0]), 10, 5, 5, 5, 0, 0)
+    at, shares = found.cautious(0.8)
+    assert at.tolist() == [0.2, 0.5, 0.8, 1.0]
+    assert shares.tolist() == pytest.approx([(4 + 0.5) / 11, 0.5 / 11, 1 / 11, 0.0])
+
+
+def test_a_sample_of_the_first_rows_counts_what_it_read() -> None:
+    texts = near_copies(6)
+    config = make_config(shingle="word:2")
+    items = open_items(open_source(texts, batch_rows=8), config)
+    measure = Jaccard(config.shingle, 1, 0)
+    some, whole = sample.sample_items(items, measure, rows=20), sample.sample_items(items, measure)
+    assert (some.items, some.rows) == (20, 20)
+    assert (whole.items, whole.rows) == (len(texts), len(texts))
+    assert 0 < some.text_bytes < whole.text_bytes
+    first = sample.sample_items(open_items(open_source(texts[:20]), config), measure)
+    assert some.shares.tolist() == first.shares.tolist()
 
 
 def test_no_items_are_an_error() -> None:

@@ -15,6 +15,10 @@ The options of the first three:
     cluster     "representative" (every removed item matches its keeper), or "components"
     keep        first, last, longest, shortest, max:COLUMN, min:COLUMN, prefer:COLUMN=a,b, or a callable
     exact       identical items only
+    group_by    only items with the same value in this column are compared
+    against     `dedup` only: another collection; what is like one of its items is removed too
+    memory      what may be held of the collection, such as "4GB"; more is spilled to a temporary folder
+    audit       how many items of a random sample are compared exactly with all others, to measure the recall
     bands, rows b and r for those who know, instead of recall
     seed        the same seed gives the same result, always
 """
@@ -43,7 +47,7 @@ __all__ = ["clusters", "dedup", "pairs", "plan"]
 _READING = ("format", "skip_bad", "limit")
 
 # What a verb does not take: `pairs` keeps nothing, and only `dedup` has parts of documents, which have no ids.
-_LEFT_OUT = {"pairs": ("keep", "cluster", "unit"), "clusters": ("unit",), "dedup": ()}
+_LEFT_OUT = {"pairs": ("keep", "cluster", "unit", "report_by"), "clusters": ("unit", "report_by"), "dedup": ()}
 
 
 def pairs(items: Any, **options: Any) -> Pairs:
@@ -114,8 +118,10 @@ def _find(verb: str, items: Any, options: dict[str, Any]) -> Found:
         raise OptionError(f"{verb} has no option {unknown!r}" + (f"; did you mean {close[0]!r}?" if close else ""))
     reading = {name: options.pop(name) for name in _READING if name in options}
     progress: Progress = options.pop("progress", SILENT)
+    against = options.pop("against", None)
     config = make_config(**options)
-    return find(open_source(items, **reading), config, progress)
+    other = None if against is None else open_source(against, **{k: v for k, v in reading.items() if k != "limit"})
+    return find(open_source(items, **reading), config, progress, verb=verb, against=other)
 
 
 @cache
@@ -124,6 +130,8 @@ def _signature(verb: str) -> Signature:
     options = [p for p in signature(make_config).parameters.values() if p.name not in _LEFT_OUT[verb]]
     reading = [p for p in signature(open_source).parameters.values() if p.name in _READING]
     progress = Parameter("progress", Parameter.KEYWORD_ONLY, default=SILENT, annotation=Progress)
+    if verb == "dedup":
+        options.append(Parameter("against", Parameter.KEYWORD_ONLY, default=None, annotation=Any))
     return Signature([Parameter("items", Parameter.POSITIONAL_OR_KEYWORD), *options, *reading, progress])
 
 

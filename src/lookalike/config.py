@@ -5,10 +5,13 @@ Beside each default stands what it buys.
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral, Real
+from pathlib import Path
 from typing import Any
 
 from lookalike.errors import OptionError
@@ -19,6 +22,8 @@ __all__ = ["CLUSTERINGS", "UNITS", "VERIFICATIONS", "Config", "make_config"]
 VERIFICATIONS = ("exact", "sketch", "none")
 CLUSTERINGS = ("representative", "components")
 UNITS = ("document", "paragraph", "line")
+# Less would not hold the batches that are being read.
+LEAST_MEMORY = 64 * 10**6
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +52,14 @@ class Config:
     columns: tuple[str, ...] = ()
     id: str | None = None
     max_pairs: int = 10**9
+    # Bytes that a run may hold of the collection, beyond the 0.3 GB that the program itself takes; more is spilled.
+    memory: int = 1 << 30
+    # Items of the random sample that is compared exactly with all others; 0 leaves the audit out.
+    audit: int = 1000
+    # Only items with the same value in this column are compared.
+    group_by: str | None = None
+    # The report tells what was removed by this column instead of by file.
+    report_by: str | None = None
 
 
 def make_config(
@@ -67,7 +80,11 @@ def make_config(
     threads: int | None = None,
     column: str | Sequence[str] | None = None,
     id: str | None = None,
+    group_by: str | None = None,
+    report_by: str | None = None,
     max_pairs: int = 10**9,
+    memory: int | str | None = None,
+    audit: int = 1000,
 ) -> Config:
     """A validated `Config`; an error names the option, its value and what is allowed."""
     _number("threshold", threshold, low=0.0, high=1.0, high_allowed=True)
@@ -87,6 +104,8 @@ def make_config(
         raise OptionError(f"threads is {threads!r}: it must be a whole number, 1 or more")
     if not _is_int(max_pairs) or max_pairs < 1:
         raise OptionError(f"max_pairs is {max_pairs!r}: it must be a whole number, 1 or more")
+    if not _is_int(audit) or audit < 0:
+        raise OptionError(f"audit is {audit!r}: it must be a number of items, 0 for none")
     if exact and bands is not None:
         raise OptionError("exact finds identical items only and has no bands and rows: give one or the other")
     if exact and verify != "exact":
@@ -119,7 +138,37 @@ def make_config(
         columns=columns,
         id=id,
         max_pairs=int(max_pairs),
+        memory=default_memory() if memory is None else parse_bytes("memory", memory),
+        audit=int(audit),
+        group_by=group_by,
+        report_by=report_by,
     )
+
+
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
+
+
+def parse_bytes(name: str, value: int | str) -> int:
+    """A number of bytes from a number or from text such as 4GB, 500MB or 1.5GiB."""
+    found = re.fullmatch(r"\s*([0-9.]+)\s*([kmgt]i?)?b?\s*", str(value).lower())
+    try:
+        size = int(float(found[1]) * _UNITS[found[2] or ""]) if found and not isinstance(value, bool) else -1
+    except ValueError:
+        size = -1
+    if size < 0:
+        raise OptionError(f"{name} is {value!r}: it must be a size such as 4GB or 500MB")
+    if size < LEAST_MEMORY:
+        raise OptionError(f"{name} is {value!r}: at least {LEAST_MEMORY // 10**6}MB are needed")
+    return size
+
+
+def default_memory() -> int:
+    """A quarter of the machine's memory, or of what a container may use."""
+    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 8 << 30
+    for limit in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        with contextlib.suppress(OSError, ValueError):
+            total = min(total, int(Path(limit).read_text()))
+    return max(LEAST_MEMORY, total // 4)
 
 
 def _columns(column: str | Sequence[str] | None) -> tuple[str, ...]:

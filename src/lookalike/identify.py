@@ -49,6 +49,7 @@ class IdCollector:
         self._name = items.id
         self._rows = 0
         self._chunks: list[pa.Array] = []
+        self._told = 0
 
     def add(self, batch: ItemBatch) -> None:
         rows = batch.batch.rows
@@ -60,6 +61,17 @@ class IdCollector:
                 raise InputError(f"the id column {self._name!r} is null at {place}")
             self._chunks.append(column)
         self._rows += rows.num_rows
+
+    def fresh(self) -> list[pa.Array]:
+        """The ids that came since this was last asked."""
+        fresh, self._told = self._chunks[self._told :], len(self._chunks)
+        return fresh
+
+    def restore(self, rows: int, columns: list[pa.Array]) -> None:
+        """Take over the ids of rows that an earlier process read."""
+        self._rows = rows
+        self._chunks += columns
+        self._told = len(self._chunks)
 
     def finish(self) -> Ids:
         if self._name is None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,9 +15,10 @@ import pyarrow.compute as pc
 from lookalike.config import Config
 from lookalike.errors import InputError, OptionError
 from lookalike.io import columns as io_columns
-from lookalike.io.source import Batch, Source
+from lookalike.io.source import Batch, Flags, Source
 from lookalike.measures import is_list
-from lookalike.types import BoolArray, I64Array
+from lookalike.represent.elements import hash_cells
+from lookalike.types import BoolArray, I64Array, U64Array
 
 __all__ = ["ItemBatch", "Items", "open_items", "split_units"]
 
@@ -30,7 +31,7 @@ _BLANK_LINES = re.compile(r"(?:\A|\n)(?:[^\S\n]*\n)+")
 class ItemBatch:
     """The items of one batch of rows; item i of the batch has the running number first + i and is from row rows[i].
 
-    `null` counts the rows that have no value in any of the columns.
+    `null` counts the rows that have no value in any of the columns. `groups` tells items of different groups apart.
     """
 
     first: int
@@ -38,6 +39,7 @@ class ItemBatch:
     rows: I64Array
     null: int
     batch: Batch
+    groups: U64Array | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,16 +52,32 @@ class Items:
     unit: str
     # What is compared: "sets", or the shingles of text, such as "word:5".
     kind: str
+    # Only items with the same value in this column are compared.
+    group_by: str | None = None
 
-    def batches(self, *more: str, on_read: Any = None) -> Iterator[ItemBatch]:
-        """Every item; `more` names further columns that the pass reads along."""
-        wanted = list(dict.fromkeys([*self.columns, *([self.id] if self.id else []), *more]))
-        number = 0
-        for batch in self.source.batches(wanted, on_read=on_read, expect=self._expected()):
+    def batches(
+        self, *more: str, on_read: Any = None, only: Flags | None = None, start: tuple[int, int] = (0, 0)
+    ) -> Generator[ItemBatch, None, None]:
+        """The items; `more` names further columns that the pass reads along.
+
+        `only` flags the rows of which something is wanted (see `Source.batches`). `start` is the (row, item) to go on
+        from. Rows that are left out can only be numbered where each row is an item.
+        """
+        wanted = list(dict.fromkeys([*self.columns, *([self.group_by] if self.group_by else []), *more]))
+        row, number = start
+        for whole in self.source.batches(wanted, on_read=on_read, expect=self._expected(), only=only):
+            batch = _from_row(whole, row)
+            if batch is None:
+                continue
+            if self.unit == "document":
+                number = batch.first
             arrays = [_column(batch, name) for name in self.columns]
             values, rows = self._values(batch, arrays)
             null = functools.reduce(pc.and_, [array.is_null() for array in arrays]).true_count
-            yield ItemBatch(number, values, rows, null, batch)
+            groups = None
+            if self.group_by is not None:
+                groups = hash_cells(_column(batch, self.group_by))[rows - batch.first]
+            yield ItemBatch(number, values, rows, null, batch, groups)
             number += len(values)
 
     def _expected(self) -> dict[str, pa.DataType]:
@@ -140,7 +158,7 @@ def open_items(source: Source, config: Config) -> Items:
     if not schema.names:
         raise InputError(f"there are no items{_where(source)}")
     columns = config.columns or (_guess_column(schema),)
-    for name in [*columns, *([config.id] if config.id else [])]:
+    for name in [*columns, *(name for name in (config.id, config.group_by, config.report_by) if name)]:
         if schema.get_field_index(name) < 0:
             raise InputError(f"there is no column {name!r}{_where(source)}; the columns are {', '.join(schema.names)}")
     for name in columns:
@@ -154,7 +172,8 @@ def open_items(source: Source, config: Config) -> Items:
         if is_list(kind) and config.unit != "document":
             raise OptionError(f"unit is {config.unit!r}: it is for text, and column {name!r} holds sets")
     compared = "sets" if is_list(schema.field(columns[0]).type) else str(config.shingle)
-    return Items(source, tuple(columns), config.id or source.natural_id, config.unit, compared)
+    ids = config.id or source.natural_id
+    return Items(source, tuple(columns), ids, config.unit, compared, config.group_by)
 
 
 def is_text(kind: pa.DataType) -> bool:
@@ -178,6 +197,16 @@ def _guess_column(schema: pa.Schema) -> str:
 
 def _where(source: Source) -> str:
     return f" in {source.files[0]}" if source.files else ""
+
+
+def _from_row(batch: Batch, row: int) -> Batch | None:
+    """The rows of a batch from a running number on; None if it has none."""
+    before = row - batch.first
+    if before <= 0:
+        return batch
+    if before >= batch.rows.num_rows:
+        return None
+    return replace(batch, first=row, row=batch.row + before, rows=batch.rows.slice(before))
 
 
 def _column(batch: Batch, name: str) -> pa.Array:

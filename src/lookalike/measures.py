@@ -3,13 +3,17 @@
     represent   items → the arrays that stand for them
     sketch      arrays → K slots an item, which agree with probability p(s)
     p(s)        `theory.families`
-    exact       candidates → their similarity, or "below the threshold"
+    compared    arrays → the rows that candidates are compared on: the sets themselves, or their sketches
+    similarity  exact, of two rows
 
-So far there is Jaccard on sets, of which shingled text is the common case.
+So far there is Jaccard on sets, of which shingled text is the common case. A sketch is a set too, of K elements (slot,
+value): two sketches that agree in a share a of their slots have a similarity of a / (2 - a), so the very same
+comparison tells a.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from functools import cached_property
 from typing import Protocol
@@ -19,22 +23,14 @@ import pyarrow as pa
 
 from lookalike.config import Config
 from lookalike.represent.buffers import text_buffers
-from lookalike.represent.elements import element_sets, hash_raw
+from lookalike.represent.elements import element_sets, hash_ints, hash_raw
 from lookalike.represent.text import shingle_texts
 from lookalike.shingle import Shingle
 from lookalike.sketch.minhash import constants, sketch_sets
 from lookalike.types import F64Array, I64Array, Sets, U32Array, U64Array
-from lookalike.verify.jaccard import SortedSets
+from lookalike.verify.jaccard import sort_sets
 
-__all__ = ["Jaccard", "Judge", "Measure"]
-
-
-class Judge(Protocol):
-    """Holds the items that take part in candidate pairs, and tells how similar two of them are."""
-
-    def add(self, numbers: I64Array, sets: Sets) -> None: ...
-
-    def similarities(self, left: I64Array, right: I64Array, threshold: float) -> F64Array: ...
+__all__ = ["ExactJudge", "Identity", "Jaccard", "Judge", "Measure", "SketchJudge", "grouped", "is_list"]
 
 
 class Measure(Protocol):
@@ -45,8 +41,6 @@ class Measure(Protocol):
     def represent(self, items: pa.Array) -> Sets: ...
 
     def sketch(self, sets: Sets) -> U32Array: ...
-
-    def judge(self, items: int) -> Judge: ...
 
 
 class Jaccard:
@@ -72,8 +66,53 @@ class Jaccard:
     def sketch(self, sets: Sets) -> U32Array:
         return sketch_sets(sets, *self._constants)
 
-    def judge(self, items: int) -> SortedSets:
-        return SortedSets(items)
+
+class ExactJudge:
+    """Compares the sets themselves."""
+
+    def __init__(self, threshold: float) -> None:
+        self.threshold = threshold
+
+    def lengths(self, sizes: U32Array) -> I64Array:
+        """How many words the row of each item has that candidates are compared on."""
+        return sizes.astype(np.int64)
+
+    def rows(self, sets: Sets) -> tuple[I64Array, U64Array]:
+        """(offsets, words) of those rows, each sorted."""
+        return sets.offsets, sort_sets(sets.offsets, sets.values)
+
+    def similarity(self, jaccard: F64Array) -> F64Array:
+        """The similarity of two items from that of their rows."""
+        return jaccard
+
+
+class SketchJudge:
+    """Compares the sketches: the share of slots that agree stands for the similarity, and precision is not 1."""
+
+    def __init__(self, measure: Jaccard, threshold: float) -> None:
+        self._measure = measure
+        # A pair matches from this number of equal slots on; in whole slots, so that nothing is lost by rounding.
+        needed = max(1, math.ceil(threshold * measure.slots - 1e-9))
+        self.threshold = needed / (2 * measure.slots - needed)
+
+    def lengths(self, sizes: U32Array) -> I64Array:
+        """K words each."""
+        return np.full(len(sizes), self._measure.slots, np.int64)
+
+    def rows(self, sets: Sets) -> tuple[I64Array, U64Array]:
+        """A word for each slot: its number above its value, mixed so that words are as uniform as elements."""
+        slots = self._measure.sketch(sets).astype(np.uint64)
+        slots |= np.arange(self._measure.slots, dtype=np.uint64) << np.uint64(32)
+        offsets = np.arange(0, slots.size + 1, self._measure.slots, dtype=np.int64)
+        return offsets, sort_sets(offsets, hash_ints(slots.reshape(-1)))
+
+    def similarity(self, jaccard: F64Array) -> F64Array:
+        """j = a / (2 - a) solved for a, in whole slots."""
+        slots = self._measure.slots
+        return np.where(jaccard < 0, jaccard, np.rint(2.0 * jaccard / (1.0 + jaccard) * slots) / slots)
+
+
+Judge = ExactJudge | SketchJudge
 
 
 class Identity:
@@ -103,8 +142,13 @@ class Identity:
     def sketch(self, sets: Sets) -> U32Array:
         return np.empty((len(sets), 0), np.uint32)
 
-    def judge(self, items: int) -> SortedSets:
-        return SortedSets(items)
+
+def grouped(sets: Sets, groups: U64Array | None) -> Sets:
+    """The sets with their group in every element and fingerprint, so that items of different groups share nothing."""
+    if groups is None:
+        return sets
+    values = sets.values ^ np.repeat(groups, sets.sizes)
+    return replace(sets, values=values, fingerprints=sets.fingerprints ^ groups[:, None])
 
 
 def is_list(kind: pa.DataType) -> bool:

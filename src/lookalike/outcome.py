@@ -2,117 +2,57 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from importlib.metadata import version
-from typing import Any
-
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from lookalike.cluster.components import components
-from lookalike.cluster.keep import keep_order, parse_keep
-from lookalike.cluster.representative import representatives
-from lookalike.collide.group import largest_bucket
+from lookalike.clustering import Clustering
+from lookalike.comparing import too_many
 from lookalike.errors import OptionError
+from lookalike.io.changes import Extra
 from lookalike.pipeline import Found
-from lookalike.sketch.minhash import agreement
-from lookalike.spec import VERSION as SPEC_VERSION
 from lookalike.types import BoolArray, F64Array, I64Array
 
-__all__ = ["Clustering", "cluster", "clusters_table", "pairs_table", "removed_table", "report"]
-
-
-@dataclass(frozen=True, slots=True)
-class Clustering:
-    """keeper[i] is the item that stands for item i (itself if it is kept); similarity[i] how alike they are."""
-
-    keeper: I64Array
-    similarity: F64Array
-
-    @property
-    def kept(self) -> BoolArray:
-        kept: BoolArray = self.keeper == np.arange(len(self.keeper))
-        return kept
-
-    @property
-    def sizes(self) -> I64Array:
-        """The number of items that each item stands for."""
-        return np.bincount(self.keeper, minlength=len(self.keeper))
+__all__ = ["annotation", "clustering_of", "clusters_table", "ids_of", "pairs_table", "removed_table"]
 
 
 def pairs_table(found: Found) -> pa.Table:
     """Every pair of items once, the smaller id as `a`, sorted by a and b."""
-    total = found.folds.unfolded(found.left, found.right)
+    total = found.matched.folds.unfolded(found.matched.left, found.matched.right) + found.matched.folds.within
     if total > found.config.max_pairs:
-        raise OptionError(
-            f"there are {total:,} pairs, more than max_pairs = {found.config.max_pairs:,}: "
-            "ask for clusters or dedup instead, raise the threshold, or raise max_pairs"
-        )
-    first, second, which = found.folds.unfold(found.left, found.right)
-    similarity = np.where(which < 0, 1.0, found.similarities[which]) if len(found.similarities) else np.ones(len(which))
-    rank = _item_rank(found)
+        raise OptionError(too_many(total, found.config.max_pairs))
+    first, second, which = found.matched.folds.unfold(found.matched.left, found.matched.right)
+    same, other = found.matched.folds.unfold_within()
+    first, second = np.concatenate([first, same]), np.concatenate([second, other])
+    similarity = np.concatenate([found.matched.similarities[which], np.ones(len(same))])
+    references = found.collection.references
+    if references:
+        own = np.maximum(first, second) >= references
+        first, second, similarity = first[own], second[own], similarity[own]
+    rank = np.concatenate([np.arange(references), found.sketched.item_rank() + references])
     swapped = rank[first] > rank[second]
     first, second = np.where(swapped, second, first), np.where(swapped, first, second)
     order = np.lexsort((rank[second], rank[first]))
     columns = {
-        "a": _ids(found, first[order]),
-        "b": _ids(found, second[order]),
+        "a": ids_of(found, first[order]),
+        "b": ids_of(found, second[order]),
         "similarity": _column(similarity[order]),
     }
+    if references:
+        columns["a_against"] = pa.array(first[order] < references)
     columns |= _places(found, "a", first[order]) | _places(found, "b", second[order])
     return pa.table(columns)
 
 
-def cluster(found: Found) -> Clustering:
-    """Which item stands for which, by the configured clustering and keep policy."""
-    config, folds = found.config, found.folds
-    policy = parse_keep(config.keep)
-    order = keep_order(
-        policy,
-        ties=_item_rank(found),
-        lengths=found.sketches.lengths,
-        values=found.sketches.keep_values,
-    )
-    # The best item of each group stands for it; groups are walked in the order of their best items.
-    _, at = np.unique(folds.group[order], return_index=True)
-    best = order[at]
-    group_order = folds.group[order][np.sort(at)]
-    if config.cluster == "representative":
-        keeper, similarity = representatives(group_order, found.left, found.right, _finite(found.similarities))
-        if config.verify == "none":
-            similarity = np.where(keeper == np.arange(len(keeper)), 1.0, np.nan)
-    else:
-        keeper, similarity = _components(found, group_order)
-    of_item = best[keeper[folds.group]]
-    own = folds.group[of_item] == folds.group
-    return Clustering(of_item, np.where(own, 1.0, similarity[folds.group]))
+def clusters_table(found: Found) -> pa.Table:
+    """The items of every cluster of two or more: cluster number, its size, id, the kept id, similarity to it.
 
-
-def _components(found: Found, group_order: I64Array) -> tuple[I64Array, F64Array]:
-    """Connected groups; the best of each stays. Similarity to it is told even where it is below the threshold."""
-    groups = len(found.folds)
-    root = components(groups, found.left, found.right)
-    rank = np.empty(groups, np.int64)
-    rank[group_order] = np.arange(groups)
-    best_rank = np.full(groups, groups, np.int64)
-    np.minimum.at(best_rank, root, rank)
-    keeper = group_order[best_rank[root]]
-    similarity = np.ones(groups, np.float64)
-    others = np.flatnonzero(keeper != np.arange(groups))
-    first, signatures = found.folds.first, found.sketches.signatures
-    if found.config.verify == "exact":
-        similarity[others] = found.judge.similarities(first[others], first[keeper[others]], 0.0)
-    elif signatures is not None:
-        similarity[others] = agreement(signatures, first[others], first[keeper[others]])
-    else:
-        similarity[others] = np.nan
-    return keeper, similarity
-
-
-def clusters_table(found: Found, clustering: Clustering) -> pa.Table:
-    """The items of every cluster of two or more: cluster number, its size, id, the kept id, similarity to it."""
+    Items of the collection that was compared against are there where an own item is like them.
+    """
+    clustering = clustering_of(found)
     sizes = clustering.sizes[clustering.keeper]
-    rows = np.flatnonzero(sizes > 1)
+    own = _with_own(clustering, found.collection.references)
+    rows = np.flatnonzero((sizes > 1) & own[clustering.keeper])
     # Clusters are numbered by their first item, and their items follow in the order of the input.
     _, number = np.unique(_first_of_cluster(clustering)[rows], return_inverse=True)
     order = np.argsort(number, kind="stable")
@@ -120,11 +60,18 @@ def clusters_table(found: Found, clustering: Clustering) -> pa.Table:
     columns = {
         "cluster": pa.array(number[order].astype(np.int64)),
         "size": pa.array(sizes[rows].astype(np.int64)),
-        "id": _ids(found, rows),
-        "kept": _ids(found, clustering.keeper[rows]),
+        "id": ids_of(found, rows),
+        "kept": ids_of(found, clustering.keeper[rows].astype(np.int64)),
         "similarity": _column(clustering.similarity[rows]),
     }
     return pa.table(columns | _places(found, "", rows))
+
+
+def _with_own(clustering: Clustering, references: int) -> BoolArray:
+    """Which items stand for one of the run's own."""
+    own = np.zeros(len(clustering.keeper), np.bool_)
+    own[clustering.keeper[references:]] = True
+    return own
 
 
 def _first_of_cluster(clustering: Clustering) -> I64Array:
@@ -133,58 +80,55 @@ def _first_of_cluster(clustering: Clustering) -> I64Array:
     return first[clustering.keeper]
 
 
-def removed_table(found: Found, clustering: Clustering) -> pa.Table:
+def removed_table(found: Found) -> pa.Table:
     """Every removed item: its id, the id kept in its place, and how similar they are."""
+    clustering, references = clustering_of(found), found.collection.references
     rows = np.flatnonzero(~clustering.kept)
-    keepers = clustering.keeper[rows]
+    rows = rows[rows >= references]
+    keepers = clustering.keeper[rows].astype(np.int64)
     columns = {
-        "id": _ids(found, rows),
-        "kept": _ids(found, keepers),
+        "id": ids_of(found, rows),
+        "kept": ids_of(found, keepers),
         "similarity": _column(clustering.similarity[rows]),
     }
+    if references:
+        columns["against"] = pa.array(keepers < references)
     return pa.table(columns | _places(found, "", rows) | _places(found, "kept", keepers))
 
 
-def report(found: Found) -> dict[str, Any]:
-    """What went in, what was found and how, as plain data."""
-    config, counts, planned = found.config, found.counts, found.plan
-    rejected = counts.candidates - counts.matches
-    out: dict[str, Any] = {
-        "lookalike": version("lookalike"),
-        "hash_spec": SPEC_VERSION,
-        "inputs": list(found.items.source.files),
-        "column": list(found.items.columns),
-        "id": found.items.id,
-        "keep": config.keep if isinstance(config.keep, str) else "callable",
-        "cluster": config.cluster,
-        "measure": "identity" if config.exact else "jaccard",
-        "threshold": 1.0 if config.exact else config.threshold,
-        "compared": found.items.kind,
-        "normalize": sorted(config.shingle.normalize) if found.items.kind != "sets" else [],
-        "verify": config.verify,
-        "seed": config.seed,
-        **asdict(counts),
-        "pairs": found.folds.unfolded(found.left, found.right),
-        "candidates_rejected": rejected,
-        "candidates_rejected_share": rejected / counts.candidates if counts.candidates else 0.0,
-        "largest_bucket": _largest_bucket(found) if planned else 0,
-        "precision": 1.0 if config.verify == "exact" else None,
-    }
-    if planned is not None:
-        out |= {
-            "bands": planned.bands,
-            "rows_per_band": planned.rows,
-            "recall_at_threshold": planned.expected_recall,
-        }
-    if found.items.source.bad:
-        out["skipped_examples"] = list(found.items.source.bad)
-    return out
+def annotation(found: Found) -> Extra:
+    """What `--annotate` adds to each row: its cluster, how large that is, and what it is a duplicate of."""
+    clustering, references = clustering_of(found), found.collection.references
+    sizes = clustering.sizes
+    first = _first_of_cluster(clustering)
+    listed = (sizes > 1) & _with_own(clustering, references)
+    number = np.cumsum((first == np.arange(len(first))) & listed[clustering.keeper]) - 1
+    kind = ids_of(found, np.empty(0, np.int64)).type
+
+    def rows(begin: int, count: int) -> pa.RecordBatch:
+        items = np.arange(begin, begin + count) + references
+        keepers = clustering.keeper[items].astype(np.int64)
+        removed, alone = keepers != items, sizes[keepers] == 1
+        return pa.RecordBatch.from_arrays(
+            [
+                pa.array(number[first[items]], mask=alone),
+                pa.array(sizes[keepers].astype(np.int64)),
+                pc.if_else(pa.array(removed), ids_of(found, keepers), pa.scalar(None, kind)),
+                pa.array(clustering.similarity[items], mask=~removed | np.isnan(clustering.similarity[items])),
+            ],
+            schema=schema,
+        )
+
+    schema = pa.schema(
+        [("cluster", pa.int64()), ("cluster_size", pa.int64()), ("duplicate_of", kind), ("similarity", pa.float64())]
+    )
+    return Extra(schema, rows)
 
 
-def _largest_bucket(found: Found) -> int:
-    """Over the groups that have elements: the others have no keys of their own and are compared with nothing."""
-    first = found.folds.first
-    return largest_bucket(found.sketches.keys[first[found.sketches.sizes[first] > 0]])
+def clustering_of(found: Found) -> Clustering:
+    """The clusters of a run that was asked for them."""
+    assert found.matched.clustering is not None, "pairs were asked for"
+    return found.matched.clustering
 
 
 def _column(similarities: F64Array) -> pa.Array:
@@ -192,46 +136,47 @@ def _column(similarities: F64Array) -> pa.Array:
     return pa.array(similarities, mask=np.isnan(similarities))
 
 
-def _finite(similarities: F64Array) -> F64Array:
-    """Unverified matches have no similarity; for choosing a keeper they all count alike."""
-    return np.where(np.isnan(similarities), 1.0, similarities)
-
-
-def _item_rank(found: Found) -> I64Array:
-    """The rank of each item by id, then by its place in the document."""
-    rows = found.sketches.rows
-    rank = found.sketches.ids.rank[rows]
-    if found.config.unit == "document":
-        return rank
-    out = np.empty(len(rows), np.int64)
-    out[np.argsort(rank, kind="stable")] = np.arange(len(rows))
-    return out
-
-
 def _unit_numbers(found: Found) -> I64Array:
     """The number of each unit inside its document, from 0."""
-    rows = found.sketches.rows
+    rows = found.sketched.rows()
     begins = np.ones(len(rows), np.bool_)
     begins[1:] = rows[1:] != rows[:-1]
+    begins[found.collection.references : found.collection.references + 1] = True
     first = np.flatnonzero(begins)
     return np.arange(len(rows)) - np.repeat(first, np.diff(np.append(first, len(rows))))
 
 
-def _ids(found: Found, items: I64Array) -> pa.Array:
-    return found.sketches.ids.of(found.sketches.rows[items])
+def ids_of(found: Found, items: I64Array) -> pa.Array:
+    """The ids of items; those of the collection that was compared against are from there."""
+    rows, ids, references = found.sketched.rows()[items], found.sketched.ids, found.collection.references
+    if not references:
+        return ids[-1].of(rows)
+    there = items < references
+    parts = [ids[0].of(rows[there]), ids[-1].of(rows[~there])]
+    if parts[0].type != parts[1].type:
+        parts = [part.cast(pa.string()) for part in parts]
+    place = np.empty(len(items), np.int64)
+    place[np.concatenate([np.flatnonzero(there), np.flatnonzero(~there)])] = np.arange(len(items))
+    return pa.concat_arrays(parts).take(pa.array(place))
 
 
 def _places(found: Found, prefix: str, items: I64Array) -> dict[str, pa.Array]:
     """What stands beside an id: the number of a paragraph or line; the file and row where there is no id column."""
-    source = found.items.source
     lead = f"{prefix}_" if prefix else ""
     columns = {}
     if found.config.unit != "document":
         columns[f"{lead}unit"] = pa.array(_unit_numbers(found)[items])
+    source = found.items.source
     if found.items.id is None and len(source.files) > 1:
-        rows = found.sketches.rows[items]
+        references = found.collection.references
+        own = items >= references
+        rows = found.sketched.rows()[items]
         starts = np.array(source.first_rows(), np.int64)
         file = np.searchsorted(starts, rows, side="right") - 1
-        columns[f"{lead}file"] = pa.array(source.files).take(pa.array(file))
-        columns[f"{lead}row"] = pa.array(rows - starts[file])
+        names, numbers = pa.array(source.files).take(pa.array(file)), pa.array(rows - starts[file])
+        if references:
+            # An item of the other collection has its place there.
+            names, numbers = pc.if_else(own, names, None), pc.if_else(own, numbers, None)
+        columns[f"{lead}file"] = names
+        columns[f"{lead}row"] = numbers
     return columns

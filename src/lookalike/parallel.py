@@ -13,20 +13,39 @@ A = TypeVar("A")
 B = TypeVar("B")
 
 
-def ordered_map(function: Callable[[A], B], inputs: Iterable[A], threads: int) -> Iterator[B]:
-    """`map` on several threads. At most 2 · threads inputs are in flight, so memory stays bounded."""
+def ordered_map(
+    function: Callable[[A], B],
+    inputs: Iterable[A],
+    threads: int,
+    *,
+    weight: Callable[[A], int] = lambda _: 0,
+    most: int = 0,
+) -> Iterator[B]:
+    """`map` on several threads, in bounded memory.
+
+    At most 2 · threads inputs are in flight and, above one, no more than `most` in weight.
+    """
     if threads == 1:
         yield from map(function, inputs)
         return
     with ThreadPoolExecutor(threads, thread_name_prefix="lookalike") as pool:
-        waiting: deque[Future[B]] = deque()
+        waiting: deque[tuple[Future[B], int]] = deque()
+        held = 0
         try:
             for item in inputs:
-                waiting.append(pool.submit(function, item))
+                heavy = weight(item)
+                while waiting and held + heavy > most > 0:
+                    future, lighter = waiting.popleft()
+                    held -= lighter
+                    yield future.result()
+                waiting.append((pool.submit(function, item), heavy))
+                held += heavy
                 if len(waiting) >= 2 * threads:
-                    yield waiting.popleft().result()
+                    future, lighter = waiting.popleft()
+                    held -= lighter
+                    yield future.result()
             while waiting:
-                yield waiting.popleft().result()
+                yield waiting.popleft()[0].result()
         finally:
-            for future in waiting:
+            for future, _ in waiting:
                 future.cancel()

@@ -23,5 +23,8 @@ class Progress:
         """A bar that lives as long as the stage."""
         yield Stage()
 
+    def note(self, message: str) -> None:
+        """Something worth saying while it runs."""
+
 
 SILENT = Progress()

@@ -11,14 +11,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from lookalike.errors import OptionError
 from lookalike.io.copy import Copied, copy_rows, goes_to_file
 from lookalike.io.source import Batch
 from lookalike.io.write import save_table
-from lookalike.outcome import Clustering, cluster, clusters_table, pairs_table, removed_table, report
+from lookalike.outcome import annotation, clustering_of, clusters_table, pairs_table, removed_table
 from lookalike.pipeline import Found
 from lookalike.progress import SILENT, Progress
+from lookalike.reporting import cluster_report, examples, report, warnings
 from lookalike.theory import Plan
-from lookalike.types import BoolArray
+from lookalike.types import BoolArray, I64Array
 from lookalike.wording import counted
 
 if TYPE_CHECKING:
@@ -38,6 +40,11 @@ class _Result:
     def table(self) -> pa.Table:
         """The result as an Arrow table."""
         raise AssertionError("each result has its own table")
+
+    @property
+    def found(self) -> Found:
+        """Everything that the run found."""
+        return self._found
 
     @property
     def plan(self) -> Plan | None:
@@ -92,12 +99,8 @@ class Clusters(_Result):
     """Clusters of two or more items: `cluster`, `size`, `id`, `kept` (the id that stands for it), `similarity`."""
 
     @cached_property
-    def _clustering(self) -> Clustering:
-        return cluster(self._found)
-
-    @cached_property
     def table(self) -> pa.Table:
-        return clusters_table(self._found, self._clustering)
+        return clusters_table(self._found)
 
     def __iter__(self) -> Iterator[list[Any]]:
         """The clusters as lists of ids."""
@@ -126,18 +129,24 @@ class Dedup(_Result):
     """
 
     @cached_property
-    def _clustering(self) -> Clustering:
-        return cluster(self._found)
+    def _kept_items(self) -> BoolArray:
+        """For each of the run's own items whether it stays."""
+        return clustering_of(self._found).kept[self._found.collection.references :]
+
+    @cached_property
+    def _rows(self) -> I64Array:
+        """The row of each of the run's own items."""
+        return self._found.sketched.rows()[self._found.collection.references :]
 
     @cached_property
     def kept(self) -> BoolArray:
         """For each row of the input whether it stays. With a smaller unit: whether anything is left of it."""
         found = self._found
-        kept = self._clustering.kept
+        kept = self._kept_items
         if found.config.unit == "document":
             return kept
         # A row goes when it had units and none of them stays; a row that was blank from the start is left alone.
-        rows = found.sketches.rows
+        rows = self._rows
         had, has = np.zeros(found.counts.rows, np.bool_), np.zeros(found.counts.rows, np.bool_)
         had[rows] = True
         has[rows[kept]] = True
@@ -158,8 +167,8 @@ class Dedup(_Result):
             return batch
         name = found.items.columns[0]
         place = batch.rows.schema.get_field_index(name)
-        first, end = np.searchsorted(found.sketches.rows, [batch.first, batch.first + batch.rows.num_rows])
-        texts = found.items.rewrite(batch.rows.column(place), self._clustering.kept[first:end])
+        first, end = np.searchsorted(self._rows, [batch.first, batch.first + batch.rows.num_rows])
+        texts = found.items.rewrite(batch.rows.column(place), self._kept_items[first:end])
         texts = texts.cast(batch.rows.schema.field(place).type)
         return replace(batch, rows=batch.rows.set_column(place, batch.rows.schema.field(place), texts))
 
@@ -167,24 +176,36 @@ class Dedup(_Result):
         """Whether the kept rows would go to one file there."""
         return goes_to_file(self._found.items.source, path)
 
-    def write_kept(self, path: str | Path, *, overwrite: bool = False, progress: Progress = SILENT) -> Copied:
-        """The kept rows with all their columns: to one file, or to a folder that mirrors the input files."""
-        source = self._found.items.source
-        smaller = self._found.config.unit != "document"
+    def write_kept(
+        self, path: str | Path, *, overwrite: bool = False, annotate: bool = False, progress: Progress = SILENT,
+        **how: Any,
+    ) -> Copied:  # fmt: skip
+        """The kept rows with all their columns: to one file, or to a folder that mirrors the input files.
+
+        With `annotate` all rows stay, and `cluster`, `cluster_size`, `duplicate_of` and `similarity` are added.
+        """
+        source, config = self._found.items.source, self._found.config
+        smaller = config.unit != "document"
+        if annotate and smaller:
+            raise OptionError(f"annotate tells of whole documents: it does not go with unit={config.unit!r}")
         with progress.stage("writing", source.size(), "B") as stage:
             return copy_rows(
                 source,
-                self.kept,
+                None if annotate else self.kept,
                 path,
                 overwrite=overwrite,
                 edit=self._edit if smaller else None,
                 edit_columns=self._found.items.columns if smaller else (),
+                add=annotation(self._found) if annotate else None,
                 on_read=stage.advance,
+                threads=config.threads,
+                memory=config.memory,
+                **how,
             )
 
     @cached_property
     def removed(self) -> pa.Table:
-        return removed_table(self._found, self._clustering)
+        return removed_table(self._found)
 
     @cached_property
     def pairs(self) -> pa.Table:
@@ -192,34 +213,38 @@ class Dedup(_Result):
 
     @cached_property
     def clusters(self) -> pa.Table:
-        return clusters_table(self._found, self._clustering)
+        return clusters_table(self._found)
 
     @cached_property
     def report(self) -> dict[str, Any]:
-        kept = int(self._clustering.kept.sum())
-        items = self._found.counts.items
-        sizes = self._clustering.sizes
-        out = report(self._found) | {
-            "unit": self._found.config.unit,
-            "kept": kept,
-            "removed": items - kept,
-            "clusters": int((sizes > 1).sum()),
-            "largest_cluster": int(sizes.max(initial=0)),
-        }
+        found = self._found
+        out = report(found) | cluster_report(found)
         # Many copies of one item are quickly more pairs than anybody reads; what is removed is told without them.
-        out["pairs_left_out"] = out["pairs"] if out["pairs"] > self._found.config.max_pairs else 0
-        if self._found.config.unit != "document":
-            out["documents_emptied"] = int(self._found.counts.rows - self.kept.sum())
+        out["pairs_left_out"] = out["pairs"] if out["pairs"] > found.config.max_pairs else 0
+        if found.config.unit != "document":
+            out["documents_emptied"] = int(found.counts.rows - self.kept.sum())
+        out["warnings"] = warnings(out)
         return out
 
-    def save(self, path: str | Path, *, overwrite: bool = False, progress: Progress = SILENT) -> None:
-        """Write the kept rows: to a file, or, without a file ending, as a run folder with all that was decided."""
-        from lookalike.run_folder import write_run
+    def full_report(self) -> dict[str, Any]:
+        """The report with examples to look at."""
+        return self.report | examples(self._found)
 
-        write_run(self, path, overwrite=overwrite, progress=progress)
+    def save(
+        self, path: str | Path, *, overwrite: bool = False, annotate: bool = False, progress: Progress = SILENT
+    ) -> None:
+        """Write the kept rows: to a file, or, without a file ending, as a run folder with all that was decided."""
+        from lookalike.run_folder import RunFolder, is_one_file, write_run
+
+        if self.goes_to_file(path) or is_one_file(path):
+            self.write_kept(path, overwrite=overwrite, annotate=annotate, progress=progress)
+            return
+        run = RunFolder(path, overwrite=overwrite)
+        run.check()
+        write_run(self, run, annotate=annotate, progress=progress)
 
     def __repr__(self) -> str:
-        kept, items = int(self._clustering.kept.sum()), self._found.counts.items
+        kept, items = int(self._kept_items.sum()), self._found.counts.items
         noun = "items" if self._found.config.unit == "document" else f"{self._found.config.unit}s"
         return _face(f"{kept:,} of {items:,} {noun} kept, {items - kept:,} removed", self._found, self.removed)
 

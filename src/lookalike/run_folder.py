@@ -1,29 +1,47 @@
-"""Writing what `dedup` decided: the kept rows alone, or a run folder.
+"""A run is a folder: what stays, what was decided, and, until it is finished, the work folder to resume from.
 
 RUN/kept/…            the kept rows, one file for each input file, in its format and with all its columns
 RUN/removed.parquet   id, kept (the id that stays in its place), similarity
 RUN/pairs.parquet     a, b, similarity; left out, and said so in the report, where there are more than max_pairs
 RUN/clusters.parquet  cluster, size, id, kept, similarity
-RUN/report.json       what went in, what was found and how
+RUN/report.html       all of it to look at
+RUN/report.json       all of it as data
+
+Everything is made in RUN/.partial, file by file, and moved to its place when all is there, `report.json` last: a folder
+with a report and no work folder is a finished run. RUN/work holds the state of an unfinished one (or --workdir does).
+A run that replaces another one moves the old one aside first and removes it at the very end.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from lookalike.errors import OptionError
-from lookalike.io.atomic import atomic_folder
-from lookalike.io.copy import LINE_ENDINGS
+from lookalike.config import Config
+from lookalike.errors import InputError, OptionError, OutputError
+from lookalike.io.atomic import check_folder, writing
+from lookalike.io.copy import LINE_ENDINGS, CopiedFile
 from lookalike.io.formats import endings
+from lookalike.io.source import Source, fingerprints
 from lookalike.io.write import is_file, save_table
+from lookalike.page import page
 from lookalike.progress import SILENT, Progress
+from lookalike.spec import VERSION as SPEC_VERSION
+from lookalike.store.work import Work
 
 if TYPE_CHECKING:
     from lookalike.results import Dedup
 
-__all__ = ["is_one_file", "write_run"]
+__all__ = ["RunFolder", "describe_run", "is_one_file", "write_run"]
+
+_WORK, _PARTIAL, _OLD, _REPORT = "work", ".partial", ".old", "report.json"
+_OUTPUTS = ("kept", "removed.parquet", "pairs.parquet", "clusters.parquet", "report.html", _REPORT)
 
 
 def is_one_file(path: str | Path, *, lines: bool = False) -> bool:
@@ -38,16 +56,145 @@ def is_one_file(path: str | Path, *, lines: bool = False) -> bool:
     return False
 
 
-def write_run(result: Dedup, path: str | Path, *, overwrite: bool = False, progress: Progress = SILENT) -> None:
-    """The kept rows to a file (by its ending, or "-"), or everything to a run folder."""
-    if result.goes_to_file(path) or is_one_file(path):
-        result.write_kept(path, overwrite=overwrite, progress=progress)
-        return
-    with atomic_folder(path, overwrite=overwrite) as folder:
-        result.write_kept(folder / "kept", progress=progress)
-        save_table(result.removed, folder / "removed.parquet")
-        if not result.report["pairs_left_out"]:
-            save_table(result.pairs, folder / "pairs.parquet")
-        save_table(result.clusters, folder / "clusters.parquet")
-        text = json.dumps(result.report, indent=2, ensure_ascii=False)
-        (folder / "report.json").write_text(text + "\n", encoding="utf-8")
+class RunFolder:
+    """The folder of one run, from its beginning to the moment everything is in its place."""
+
+    def __init__(
+        self, path: str | Path, *, overwrite: bool = False, resume: bool = False, workdir: Path | None = None
+    ) -> None:
+        self.path = Path(path).expanduser()
+        self.partial = self.path / _PARTIAL
+        self._overwrite = overwrite
+        self._resume = resume
+        self._workdir = workdir
+        self.work = Work()
+
+    @property
+    def work_folder(self) -> Path:
+        return self._workdir or self.path / _WORK
+
+    def check(self) -> None:
+        """Refuse a folder that is in the way, before anything is read."""
+        unfinished = (self.work_folder / "run.json").exists()
+        if self._resume and self._overwrite:
+            raise OptionError("resume goes on with a run, overwrite starts again: give one or the other")
+        if self._resume:
+            if not unfinished and (self.path / _REPORT).exists():
+                raise OutputError(f"{self.path} is a finished run: there is nothing to resume")
+            return
+        if unfinished and not self._overwrite:
+            raise OutputError(
+                f"{self.work_folder} holds an unfinished run: go on with --resume, or start again with --overwrite"
+            )
+        if not unfinished:
+            check_folder(self.path, self.path, self._overwrite, run=True)
+
+    def begin(self, what: dict[str, Any]) -> Work:
+        """Start the run that `what` describes, or go on with it."""
+        self.check()
+        self.work = Work(self.work_folder)
+        with writing(str(self.path)):
+            self.path.mkdir(parents=True, exist_ok=True)
+            if not self._resume:
+                self.work.remove()
+                shutil.rmtree(self.partial, ignore_errors=True)
+        self.work.begin(what, resume=self._resume)
+        return self.work
+
+    @contextlib.contextmanager
+    def going(self) -> Iterator[None]:
+        """While the run goes on. What cannot be resumed is removed: after a bad input or option it is another run."""
+        try:
+            yield
+        except (InputError, OptionError):
+            self.abandon()
+            raise
+        except BaseException:
+            if not self.work.begun:
+                self.abandon()
+            raise
+
+    def abandon(self) -> None:
+        """Remove what was made so far."""
+        self.work.remove()
+        shutil.rmtree(self.partial, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            self.path.rmdir()
+
+    def publish(self) -> None:
+        """Move everything to its place; what an interrupted move left is moved now."""
+        with writing(str(self.path)):
+            names = self.work.finished("publish")
+            if names is None:
+                names = [name for name in _OUTPUTS if (self.partial / name).exists()]
+                self.work.finish("publish", names)
+            old = self.path / _OLD
+            # The old report goes first and the new one comes last: a folder with a report is all of one run.
+            for name in reversed(_OUTPUTS):
+                if (self.path / name).exists() and (name not in names or (self.partial / name).exists()):
+                    old.mkdir(exist_ok=True)
+                    (self.path / name).rename(old / name)
+            for name in names:
+                if (self.partial / name).exists():
+                    (self.partial / name).rename(self.path / name)
+            shutil.rmtree(old, ignore_errors=True)
+            shutil.rmtree(self.partial, ignore_errors=True)
+        self.work.remove()
+
+
+def describe_run(config: Config, source: Source, against: Source | None, *, annotate: bool) -> dict[str, Any]:
+    """What a run is, for telling whether an unfinished one can be gone on with.
+
+    Threads and memory decide how it is computed, not what comes out.
+    """
+    options = {name: value for name, value in asdict(config).items() if name not in ("threads", "memory", "shingle")}
+    options["shingle"] = str(config.shingle)
+    options["normalize"] = sorted(config.shingle.normalize)
+    options["tokens"] = (
+        None if config.shingle.tokens is None else getattr(config.shingle.tokens, "__name__", "callable")
+    )
+    return {
+        "lookalike": version("lookalike"),
+        "hash_spec": SPEC_VERSION,
+        **options,
+        "annotate": annotate,
+        "limit": getattr(source, "limit", None),
+        "inputs": [*fingerprints(source), *(fingerprints(against) if against is not None else [])],
+    }
+
+
+def write_run(
+    result: Dedup,
+    run: RunFolder,
+    *,
+    annotate: bool = False,
+    closing: Callable[[], dict[str, Any]] = dict,
+    progress: Progress = SILENT,
+) -> dict[str, Any]:
+    """Everything that was decided, to the run folder; files that are whole from an earlier process stay as they are.
+
+    What `closing` tells at the end is put into the report, which is given back.
+    """
+    if run.work.finished("publish") is not None:
+        run.publish()
+        return dict(json.loads((run.path / _REPORT).read_text(encoding="utf-8")))
+    finished = {each["name"]: CopiedFile(**each) for each in run.work.finished("kept") or []}
+
+    def on_file(file: CopiedFile) -> None:
+        finished[file.name] = file
+        run.work.finish("kept", [asdict(each) for each in finished.values()])
+
+    copied = result.write_kept(
+        run.partial / "kept", annotate=annotate, progress=progress, into=True, finished=finished, on_file=on_file
+    )
+    for name in ("removed", "clusters", "pairs"):
+        file = run.partial / f"{name}.parquet"
+        if not file.exists() and (name != "pairs" or not result.report["pairs_left_out"]):
+            save_table(getattr(result, name), file)
+    report = result.full_report() | {"recut": copied.recut, "replaced": copied.replaced} | closing()
+    with writing(str(run.path)):
+        (run.partial / "report.html").write_text(page(report), encoding="utf-8")
+        text = json.dumps(report, indent=2, ensure_ascii=False)
+        (run.partial / _REPORT).write_text(text + "\n", encoding="utf-8")
+    run.publish()
+    return report

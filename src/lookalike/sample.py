@@ -8,53 +8,135 @@ does not matter.
 
 from __future__ import annotations
 
+import contextlib
+from dataclasses import dataclass
+
 import numpy as np
 
+from lookalike.collide.group import group
+from lookalike.collide.overlap import add_overlaps
 from lookalike.config import Config
 from lookalike.errors import InputError
 from lookalike.io.source import Source
-from lookalike.items import open_items
+from lookalike.items import Items, open_items
 from lookalike.measures import Measure
-from lookalike.types import F64Array, Sets, U64Array
+from lookalike.types import F64Array, U64Array
 
-__all__ = ["SAMPLE_ITEMS", "background"]
+__all__ = ["SAMPLE_ITEMS", "Sample", "background", "sample_items"]
 
 # 1,000 items have half a million pairs: a similarity that one pair in 100,000 has is seen five times, in half a second.
 SAMPLE_ITEMS = 1000
 
 _BINS = 200
+# Pairs from this similarity on may be copies, or share a template.
+_ALIKE = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """What a sample of the items tells: how similar pairs of them are, and how large they are.
+
+    `similarities` and `shares` are the similarities of pairs and the share of pairs at each. `rows` and `stored_bytes`
+    are what was read for it, `text_bytes` the text of its `items`.
+    """
+
+    similarities: F64Array
+    shares: F64Array
+    pairs: int
+    mean_size: int
+    items: int
+    rows: int
+    stored_bytes: int
+    text_bytes: int
+
+    def cautious(self, threshold: float) -> tuple[F64Array, F64Array]:
+        """The background for the planner, with one more pair spread evenly below the threshold.
+
+        What one pair in half a million has, a sample of a thousand items may well not show.
+        """
+        below = self.similarities < threshold
+        more = np.where(below, 1.0 / max(1, below.sum()), 0.0) / (self.pairs + 1)
+        return self.similarities, self.shares * self.pairs / (self.pairs + 1) + more
 
 
 def background(source: Source, config: Config, measure: Measure) -> tuple[tuple[F64Array, F64Array], int]:
     """((similarities, share of pairs at each), mean size of a set) of a sample of the items."""
-    fingerprints, values, sizes = [], [], []
-    for batch in open_items(source, config).batches():
-        sets = measure.represent(batch.values)
-        fingerprints.append(sets.fingerprints[:, 0])
-        values.extend(np.split(sets.values, sets.offsets[1:-1]))
-        sizes.append(sets.sizes)
-    if not sizes:
+    sample = sample_items(open_items(source, config), measure)
+    if sample.rows == 0:
         raise InputError("there are no items in the sample")
+    return (sample.similarities, sample.shares), sample.mean_size
+
+
+def sample_items(items: Items, measure: Measure, rows: int | None = None) -> Sample:
+    """A sample of up to 1,000 different items from the first rows, or from all of them."""
+    fingerprints, values, sizes = [], [], []
+    read = text = seen = 0
+
+    def on_read(count: int) -> None:
+        nonlocal read
+        read += count
+
+    batches = items.batches(on_read=on_read)
+    with contextlib.closing(batches):
+        for batch in batches:
+            some = len(batch.values)
+            if rows is not None:
+                some = int(np.searchsorted(batch.rows, rows))
+            # Readers tell of a batch's bytes when it is whole; its share is what these rows took.
+            part = batch.values.slice(0, some)
+            sets = measure.represent(part)
+            fingerprints.append(sets.fingerprints[:, 0])
+            values.extend(np.split(sets.values, sets.offsets[1:-1]))
+            sizes.append(sets.sizes)
+            text += part.nbytes
+            seen = batch.batch.first + batch.batch.rows.num_rows
+            if rows is not None and seen >= rows:
+                break
+    if not sizes:
+        return Sample(np.empty(0), np.empty(0), 0, 1, 0, 0, 0, 0)
     size = np.concatenate(sizes)
     # Identical items are folded before anything is compared; the sample must not hold them twice either.
     _, first = np.unique(np.concatenate(fingerprints), return_index=True)
     chosen = [i for i in first if size[i] > 0][:SAMPLE_ITEMS]
     shares = np.zeros(_BINS + 1)
     n = len(chosen)
-    if n > 1:
-        similarities = _all_pairs([values[i] for i in chosen], measure)
+    pairs = n * (n - 1) // 2
+    if pairs:
+        similarities = _background(_all_pairs([values[i] for i in chosen]), n)
         # Rounded up, so that no pair looks less similar than it is; 7/50 in 200 bins is 28, not 28.000000000000004.
         places = np.ceil(similarities * _BINS - 1e-9).astype(np.int64)
         counted = np.bincount(places, minlength=_BINS + 1)
-        shares[1:] = counted[1:] / (n * (n - 1) / 2)
+        shares[1:] = counted[1:] / pairs
     at = np.arange(_BINS + 1) / _BINS
-    return (at[1:], shares[1:]), max(1, round(float(size[chosen].mean()))) if chosen else 1
+    mean = max(1, round(float(size[chosen].mean()))) if chosen else 1
+    count = min(seen, rows) if rows is not None else seen
+    stored = int(read * count / max(1, seen))
+    return Sample(at[1:], shares[1:], pairs, mean, len(size), count, stored, text)
 
 
-def _all_pairs(sets: list[U64Array], measure: Measure) -> F64Array:
-    """The exact similarities of all pairs."""
-    offsets = np.concatenate([[0], np.cumsum([len(each) for each in sets])]).astype(np.int64)
-    judge = measure.judge(len(sets))
-    judge.add(np.arange(len(sets)), Sets(offsets, np.concatenate(sets), np.empty((len(sets), 2), np.uint64)))
+def _background(similarities: F64Array, items: int) -> F64Array:
+    """The similarities of all pairs without those of copies and templates, which are 0 then.
+
+    An item has as many copies whatever the size of the collection, but accidental likenesses grow with it. And items
+    that share a template fill giant buckets, which cost no more than linear time whatever bands and rows are. What is
+    left, and what a plan can do something about, is that items in general are like one another: an item of such a
+    collection is like more than half of the sample.
+    """
+    left, right = np.triu_indices(items, k=1)
+    alike = similarities >= _ALIKE
+    partners = np.bincount(left[alike], minlength=items) + np.bincount(right[alike], minlength=items)
+    special = alike & (np.minimum(partners[left], partners[right]) <= items / 2)
+    return np.where(special, 0.0, similarities)
+
+
+def _all_pairs(sets: list[U64Array]) -> F64Array:
+    """The exact similarities of all pairs, counted element by element: most pairs share none."""
+    sizes = np.array([len(each) for each in sets])
+    items = np.repeat(np.arange(len(sets), dtype=np.uint32), sizes)
+    lists = group(np.concatenate(sets), items, np.zeros(len(sets), np.bool_), most=len(sets))
+    overlaps = np.zeros((len(sets), len(sets)), np.int64)
+    add_overlaps(lists.members, lists.starts, overlaps)
     left, right = np.triu_indices(len(sets), k=1)
-    return judge.similarities(left.astype(np.int64), right.astype(np.int64), 0.0)
+    both = overlaps[left, right]
+    out: F64Array = both / (sizes[left] + sizes[right] - both)
+    return out

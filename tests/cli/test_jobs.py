@@ -40,12 +40,14 @@ def test_pairs_are_written_in_every_format(run: Run, docs: Path, tmp_path: Path,
     done = run("pairs", docs, "--id", "id", "-o", out)
     assert (done.code, done.out) == (0, "")
     assert read(out) == PAIRS
-    first, second, third, fourth = done.err.splitlines()
+    first, second, third, fourth, fifth = done.err.splitlines()
     assert first.startswith("3 pairs at >= 0.8 among 4 items in ")
-    assert first.endswith("(precision 1: all verified; planned recall 0.9923 at the threshold)")
-    assert second == "  16 bands of 6 rows; 1 candidate, 0 of them below the threshold"
-    assert third == "  1 item with the same set as an earlier one"
-    assert fourth == "  1 item shorter than word:5 (one shingle, the whole)"
+    assert second.startswith("  found 3 pairs at >= 0.8; estimated recall ")
+    assert second.endswith("; precision 1 (all verified)")
+    shape = "16 bands of 6 rows, planned recall 0.9923 at the threshold"
+    assert third == f"  {shape}; 1 candidate, 0 of them below the threshold"
+    assert fourth == "  1 item with the same set as an earlier one"
+    assert fifth == "  1 item shorter than word:5 (one shingle, the whole)"
 
 
 @pytest.mark.parametrize("ending", ["parquet", "jsonl", "csv"])
@@ -129,7 +131,7 @@ def test_quiet_is_silent(run: Run, docs: Path, tmp_path: Path, command: str) -> 
 def test_a_dry_run_writes_nothing(run: Run, docs: Path, tmp_path: Path, command: str) -> None:
     done = run(command, docs, "--dry-run")
     assert (done.code, done.out) == (0, "")
-    assert "precision 1: all verified" in done.err
+    assert "precision 1 (all verified)" in done.err
     for output in (tmp_path / "x.csv", "-"):
         done = run(command, docs, "--dry-run", "-o", output)
         assert (done.code, done.out) == (0, "")
@@ -165,7 +167,7 @@ def test_unverified_similarities_are_null_in_jsonl_and_empty_in_csv(run: Run, do
         for line in done.out.splitlines()
     ]
     assert [row["similarity"] for row in rows] == [1.0, None, None]
-    assert "verify=none: not verified exactly; planned recall 0.9923" in done.err
+    assert "not verified (verify=none)" in done.err
     report = run("pairs", docs, "--verify", "sketch", "--json").json
     assert report["precision"] is None
 
@@ -210,7 +212,7 @@ def test_the_summary_counts_everything_that_was_skipped_or_replaced(run: Run, tm
     path.write_bytes(b'{"text": null}\n{"text": "..."}\n{"text": "a\xff"}\n{"text": 5}\n{"text": ""}\nbroken\n')
     done = run("pairs", path, "--skip-bad")
     assert done.code == 0
-    lines = done.err.splitlines()[2:]
+    lines = done.err.splitlines()[3:]
     assert lines[:-1] == [
         "  1 item with the same set as an earlier one",
         "  3 items without any shingle (never alike unless identical)",
@@ -284,7 +286,8 @@ def test_an_unknown_policy_or_column_to_keep_by_is_named(run: Run, docs: Path) -
 
 
 def test_too_many_pairs_are_refused_and_clusters_are_still_there(run: Run, docs: Path, tmp_path: Path) -> None:
-    assert run("pairs", docs, "--max-pairs", "2").error.startswith("there are 3 pairs, more than max_pairs = 2")
+    refused = run("pairs", docs, "--max-pairs", "2").error
+    assert refused.startswith("there are at least 3 pairs, more than max_pairs = 2")
     assert run("dedup", docs, "--max-pairs", "2", "--json").json["removed"] == 2
     done = run("dedup", docs, "--max-pairs", "2", "-o", tmp_path / "run")
     assert done.err.endswith("  no pairs.parquet: 3 pairs are more than --max-pairs 2\n")

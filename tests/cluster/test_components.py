@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lookalike.cluster.components import components
+from lookalike.cluster.components import components, union_groups
 from tests.reference import sets as twin
 
 many = settings(max_examples=300, deadline=None, derandomize=True)
@@ -69,3 +69,23 @@ def test_items_without_edges_are_components_of_their_own() -> None:
     assert labels(4, []) == [0, 1, 2, 3]
     assert labels(0, []) == []
     assert labels(5, [(4, 2), (2, 2)]) == [0, 1, 2, 3, 2]
+
+
+@many
+@given(st.integers(1, 20), st.lists(st.lists(st.integers(0, 19), max_size=6), max_size=8))
+def test_all_members_of_a_group_are_connected(n: int, groups: list[list[int]]) -> None:
+    """Groups of none, one or many, with the same item more than once."""
+    groups = [[item % n for item in each] for each in groups]
+    parent = np.arange(n, dtype=np.uint32)
+    starts = np.cumsum([0, *map(len, groups)]).astype(np.int64)
+    union_groups(parent, np.array([item for each in groups for item in each], np.uint32), starts)
+    edges = [(each[0], item) for each in groups for item in each]
+    assert parent.tolist() == twin.components(n, edges)
+
+
+def test_what_is_united_goes_on_to_be_united() -> None:
+    """Grouping calls it band after band on the same array."""
+    parent = np.arange(5, dtype=np.uint32)
+    for first, second in ((3, 4), (1, 3), (0, 4)):
+        union_groups(parent, np.array([first, second], np.uint32), np.array([0, 2]))
+    assert parent.tolist() == [0, 0, 2, 0, 0]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lookalike.cluster.representative import representatives
+from lookalike.cluster.representative import choose_keepers, representatives
 from lookalike.types import F64Array, I64Array
 from tests.reference import sets as twin
 
@@ -32,7 +32,12 @@ def matches(draw: st.DrawFn) -> tuple[list[int], Edges]:
 def chosen(order: Sequence[int], edges: Mapping[tuple[int, int], float]) -> tuple[list[int], list[float]]:
     ends: I64Array = np.array(list(edges), np.int64).reshape(-1, 2)
     weights: F64Array = np.array(list(edges.values()), np.float64)
-    keeper, similarity = representatives(np.array(order, np.int64), ends[:, 0].copy(), ends[:, 1].copy(), weights)
+    n = len(order)
+    rank = np.empty(n, np.int64)
+    rank[list(order)] = np.arange(n)
+    # None stands for the order of the items themselves.
+    place = None if list(order) == list(range(n)) else rank
+    keeper, similarity = representatives(n, place, ends[:, 0].copy(), ends[:, 1].copy(), weights)
     return keeper.tolist(), similarity.tolist()
 
 
@@ -100,3 +105,35 @@ def test_a_removed_item_takes_nobody_with_it() -> None:
 def test_items_without_matches_are_kept() -> None:
     assert chosen([2, 0, 1], {}) == ([0, 1, 2], [1.0, 1.0, 1.0])
     assert chosen([], {}) == ([], [])
+
+
+@many
+@given(matches())
+def test_the_kernel_walks_matches_in_the_order_of_their_later_items(graph: tuple[list[int], Edges]) -> None:
+    order, edges = graph
+    place = {item: number for number, item in enumerate(order)}
+    walked = sorted(
+        (sorted(pair, key=lambda item: place[item]) for pair in edges), key=lambda e: (place[e[1]], place[e[0]])
+    )
+    keeper, similarity = np.arange(len(order), dtype=np.uint32), np.ones(len(order))
+    choose_keepers(
+        np.array([earlier for earlier, _ in walked], np.int64),
+        np.array([later for _, later in walked], np.int64),
+        np.array([edges[min(pair), max(pair)] for pair in walked], np.float64),
+        keeper,
+        similarity,
+    )
+    removed = twin.representative(len(order), edges, order)
+    assert {i: (k, similarity[i]) for i, k in enumerate(keeper.tolist()) if k != i} == removed
+
+
+def test_no_rank_is_the_order_of_the_items() -> None:
+    left, right, weights = np.array([0, 1]), np.array([1, 2]), np.array([0.9, 0.9])
+    keeper, _ = representatives(3, None, left, right, weights)
+    assert keeper.tolist() == representatives(3, np.arange(3), left, right, weights)[0].tolist() == [0, 0, 2]
+
+
+def test_a_match_that_is_told_twice_changes_nothing() -> None:
+    ends, weights = (np.array([0, 0, 1]), np.array([1, 1, 2])), np.array([0.8, 0.8, 0.9])
+    keeper, similarity = representatives(3, None, *ends, weights)
+    assert (keeper.tolist(), similarity.tolist()) == ([0, 0, 2], [1.0, 0.8, 1.0])

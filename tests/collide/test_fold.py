@@ -6,48 +6,77 @@ from collections import defaultdict
 from itertools import combinations
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lookalike.collide.fold import Folds, fold
+from lookalike.collide.fold import Folds, lead_buckets
+from tests.reference import buckets as twin
 
+many = settings(max_examples=120, deadline=None, derandomize=True)
+
+Print = tuple[int, int]
+
+# Few values, so that halves agree where the other half does not.
 fingerprints = st.lists(st.tuples(st.integers(0, 3), st.integers(2**64 - 3, 2**64 - 1)), max_size=30)
 
 
-def folded(prints: list[tuple[int, int]]) -> Folds:
-    return fold(np.array(prints, np.uint64).reshape(-1, 2))
+def led(prints: list[Print]) -> tuple[Folds, int]:
+    """Led by buckets of the first half, as grouping makes them."""
+    by_first: dict[int, list[int]] = defaultdict(list)
+    for item, (first, _) in enumerate(prints):
+        by_first[first].append(item)
+    many_of = [bucket for bucket in by_first.values() if len(bucket) > 1]
+    members = np.array([item for bucket in many_of for item in bucket], np.uint32)
+    starts = np.cumsum([0, *(len(bucket) for bucket in many_of)]).astype(np.int64)
+    seconds = np.array([prints[item][1] for bucket in many_of for item in bucket], np.uint64)
+    leader = np.arange(len(prints), dtype=np.uint32)
+    count = lead_buckets(members, starts, seconds, leader)
+    return Folds(leader), count
 
 
+@many
 @given(fingerprints)
-def test_groups_are_the_items_of_one_fingerprint_numbered_by_their_first(prints: list[tuple[int, int]]) -> None:
-    groups: dict[tuple[int, int], list[int]] = defaultdict(list)
-    for item, fingerprint in enumerate(prints):
-        groups[fingerprint].append(item)
-    expected = list(groups.values())
-    folds = folded(prints)
-    assert len(folds) == len(expected)
-    assert [folds.members[a:b].tolist() for a, b in zip(folds.offsets, folds.offsets[1:], strict=False)] == expected
-    assert folds.sizes.tolist() == [len(group) for group in expected]
-    assert folds.first.tolist() == [group[0] for group in expected]
-    assert all(folds.group[item] == number for number, group in enumerate(expected) for item in group)
+def test_the_first_item_of_a_fingerprint_leads(prints: list[Print]) -> None:
+    folds, count = led(prints)
+    expected = twin.leaders(prints)
+    assert folds.leader.tolist() == expected
+    assert len(folds) == len(set(prints))
+    assert count == len(prints) - len(set(prints))
+    assert folds.sizes.tolist() == [expected.count(item) for item in range(len(prints))]
 
 
+@many
 @given(fingerprints)
-def test_unfolding_gives_every_pair_of_members_once(prints: list[tuple[int, int]]) -> None:
-    folds = folded(prints)
-    edges = [edge for number, edge in enumerate(combinations(range(len(folds)), 2)) if number % 2]
+def test_unfolding_gives_every_pair_of_members_once(prints: list[Print]) -> None:
+    folds = Folds(np.array(twin.leaders(prints), np.uint32))
+    leaders = sorted(set(folds.leader.tolist()))
+    edges = [edge for number, edge in enumerate(combinations(leaders, 2)) if number % 2]
     left = np.array([a for a, _ in edges], np.int64)
     right = np.array([b for _, b in edges], np.int64)
-    members = [np.flatnonzero(folds.group == group).tolist() for group in range(len(folds))]
-    expected = {(a, b): number for number, (g, h) in enumerate(edges) for a in members[g] for b in members[h]}
-    expected |= {pair: -1 for group in members for pair in combinations(group, 2)}
+    members = {each: np.flatnonzero(folds.leader == each).tolist() for each in leaders}
+    expected = [(a, b, number) for number, (g, h) in enumerate(edges) for a in members[g] for b in members[h]]
     first, second, which = folds.unfold(left, right)
-    unfolded = list(zip(first.tolist(), second.tolist(), strict=True))
-    assert dict(zip(unfolded, which.tolist(), strict=True)) == expected
-    assert len(unfolded) == len(expected) == folds.unfolded(left, right)
+    assert list(zip(first.tolist(), second.tolist(), which.tolist(), strict=True)) == expected
+    assert folds.unfolded(left, right) == len(expected)
+
+
+@many
+@given(fingerprints)
+def test_identical_items_are_pairs_too(prints: list[Print]) -> None:
+    folds = Folds(np.array(twin.leaders(prints), np.uint32))
+    expected = [(i, j) for i, j in combinations(range(len(prints)), 2) if prints[i] == prints[j]]
+    first, second = folds.unfold_within()
+    assert sorted(zip(first.tolist(), second.tolist(), strict=True)) == expected
+    assert folds.within == len(expected)
 
 
 def test_the_number_of_pairs_is_told_without_making_them() -> None:
-    folds = folded([(1, 1)] * 100_000)
-    none = np.empty(0, np.int64)
-    assert folds.unfolded(none, none) == 100_000 * 99_999 // 2
+    folds = Folds(np.repeat(np.array([0, 100_000], np.uint32), 100_000))
+    assert folds.within == 2 * (100_000 * 99_999 // 2)
+    assert folds.unfolded(np.array([0]), np.array([100_000])) == 10**10
+
+
+def test_no_items_fold_to_none() -> None:
+    folds = Folds(np.empty(0, np.uint32))
+    assert (len(folds), folds.within, folds.sizes.tolist()) == (0, 0, [])
+    assert [each.tolist() for each in folds.unfold_within()] == [[], []]

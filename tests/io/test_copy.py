@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 from lookalike.errors import InputError, OptionError, OutputError
 from lookalike.io import Batch, Extra, copy_rows, open_files, open_source
 from lookalike.io import blocks as blocks_module
-from lookalike.io.copy import mirrored
 from lookalike.io.formats import parquet
+from lookalike.io.mirror import mirrored
 from lookalike.io.places import Place
 from lookalike.io.source import Flags
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +11,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from lookalike.errors import InputError
-from lookalike.io import open_files
+from lookalike.io import copy_rows, open_files
+from lookalike.io.formats import parquet
 from lookalike.io.source import Source
 
 
@@ -137,3 +142,140 @@ def test_an_unreadable_file_is_skipped_as_a_whole(file: str, tmp_path: Path) -> 
     assert source.bad[0].startswith(f"{bad}: not a Parquet file that can be read")
     assert source.locate(5) == (1, 5)
     assert source.count() == 100
+
+
+@contextmanager
+def counted() -> Iterator[Any]:
+    """A memory pool that counts what Arrow holds at most."""
+    usual = pa.default_memory_pool()
+    pool = pa.proxy_memory_pool(usual)
+    pa.set_memory_pool(pool)
+    try:
+        yield pool
+    finally:
+        pa.set_memory_pool(usual)
+
+
+@pytest.fixture
+def long_group(tmp_path: Path) -> Path:
+    """One row group of 24 MB of text that hardly compresses."""
+    random = np.random.default_rng(0)
+    texts = [random.bytes(750).hex() for _ in range(16_000)]
+    path = tmp_path / "long.parquet"
+    pq.write_table(pa.table({"id": range(16_000), "text": texts}), path, row_group_size=1 << 20)
+    return path
+
+
+def test_a_row_group_is_streamed_and_never_held(long_group: Path) -> None:
+    source = open_files([str(long_group)], batch_bytes=1 << 20)
+    with counted() as pool:
+        rows = sum(batch.rows.num_rows for batch in source.batches(["text"]))
+    assert rows == 16_000
+    # A batch, a page, the buffer through which it is read, and arrays that double as they grow: 1 MiB each.
+    assert 1 << 20 < pool.max_memory() < 8 << 20
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_copy_holds_no_more_than_its_memory(long_group: Path, tmp_path: Path, threads: int) -> None:
+    memory = 12 << 20
+    keep = np.random.default_rng(1).random(16_000) < 0.9
+    with counted() as pool:
+        copied = copy_rows(open_files([str(long_group)]), keep, tmp_path / "kept", threads=threads, memory=memory)
+    assert copied.recut == 1
+    assert memory // 4 < pool.max_memory() < memory
+
+
+def test_batches_become_smaller_where_rows_become_longer(tmp_path: Path) -> None:
+    path = tmp_path / "sorted.parquet"
+    texts = ["x" * (length * length // 1000) for length in range(4000)]
+    pq.write_table(pa.table({"text": texts}), path, use_dictionary=False)
+    source = open_files([str(path)], batch_bytes=1 << 20)
+    reading = source.reading(0, ("text",))  # type: ignore[attr-defined]
+    pieces = list(parquet.pieces(source.places[0], reading))  # type: ignore[attr-defined]
+    assert [piece.row for piece in pieces] == list(np.cumsum([0] + [piece.count for piece in pieces])[:-1])
+    assert [text for piece in pieces if piece.rows for text in piece.rows.column("text").to_pylist()] == texts
+    # By the mean size of a row, the last batch would hold three times as much.
+    assert max(piece.rows.nbytes for piece in pieces if piece.rows) < 2.2 * (1 << 20)
+
+
+def test_one_long_row_does_not_make_batches_smaller(tmp_path: Path) -> None:
+    path = tmp_path / "spike.parquet"
+    texts = ["x" * 100] * 4000
+    texts[700] = "y" * 300_000
+    pq.write_table(pa.table({"text": texts}), path, use_dictionary=False)
+    source = open_files([str(path)], batch_bytes=100_000)
+    reading = source.reading(0, ("text",))  # type: ignore[attr-defined]
+    pieces = list(parquet.pieces(source.places[0], reading))  # type: ignore[attr-defined]
+    assert len({piece.count for piece in pieces[:-1]}) == 1
+
+
+def test_a_dictionary_too_large_for_the_memory_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "in.parquet"
+    random = np.random.default_rng(0)
+    table = pa.table({"text": [random.bytes(500).hex() for _ in range(2000)]})
+    pq.write_table(table, path, dictionary_pagesize_limit=1 << 30)
+    with pytest.raises(
+        InputError, match=rf"^{path}: row group 0: the dictionary of 'text' holds .* more than --memory"
+    ):
+        copy_rows(open_files([str(path)]), None, tmp_path / "kept", memory=4_000_000)
+    assert copy_rows(open_files([str(path)]), None, tmp_path / "kept", memory=40_000_000).rows == 2000
+
+
+def test_a_copy_keeps_statistics_and_chosen_encodings(tmp_path: Path) -> None:
+    table = pa.table(
+        {"a": range(500), "b": [str(i) for i in range(500)], "c": [i / 7 for i in range(500)], "d": ["x"] * 500}
+    )
+    pq.write_table(
+        table,
+        tmp_path / "in.parquet",
+        use_dictionary=["d"],
+        column_encoding={"a": "DELTA_BINARY_PACKED", "b": "DELTA_BYTE_ARRAY", "c": "BYTE_STREAM_SPLIT"},
+        write_statistics=["a", "d"],
+    )
+    copy_rows(open_files([str(tmp_path / "in.parquet")]), None, tmp_path / "out.parquet")
+    assert (tmp_path / "out.parquet").read_bytes() == (tmp_path / "in.parquet").read_bytes()
+    pq.write_table(table, tmp_path / "plain.parquet", use_dictionary=False, write_statistics=False)
+    copy_rows(open_files([str(tmp_path / "plain.parquet")]), None, tmp_path / "plain2.parquet")
+    assert (tmp_path / "plain2.parquet").read_bytes() == (tmp_path / "plain.parquet").read_bytes()
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    lengths=st.lists(st.integers(0, 300), max_size=60),
+    cuts=st.lists(st.integers(0, 60), max_size=6),
+    most=st.integers(1, 2000),
+)
+def test_row_groups_are_cut_at_the_same_rows_however_rows_come(
+    tmp_path: Path, lengths: list[int], cuts: list[int], most: int
+) -> None:
+    rows = pa.RecordBatch.from_pydict({"t": pa.array(["x" * length for length in lengths], pa.string())})
+    files = []
+    for ends in ([len(lengths)], sorted({min(cut, len(lengths)) for cut in cuts} | {len(lengths)})):
+        out = pa.BufferOutputStream()
+        sink = parquet.Sink(out, rows.schema, group_bytes=most)
+        for start, end in zip([0, *ends], ends, strict=False):
+            sink.write(rows.slice(start, end - start))
+        sink.close()
+        files.append(out.getvalue().to_pybytes())
+    assert files[0] == files[1]
+    expected: list[int] = []
+    held = 0
+    for length in lengths:
+        if not expected or held + length + 4 > most:
+            expected, held = [*expected, 0], 0
+        expected[-1] += 1
+        held += length + 4
+    metadata = pq.read_metadata(pa.BufferReader(files[0]))
+    assert [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)] == expected
+
+
+def test_a_full_row_group_of_a_new_file_has_its_number_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parquet, "_GROUP_ROWS", 10)
+    out = pa.BufferOutputStream()
+    rows = pa.RecordBatch.from_pydict({"n": range(25)})
+    sink = parquet.Sink(out, rows.schema)
+    for start in range(0, 25, 4):
+        sink.write(rows.slice(start, 4))
+    sink.close()
+    metadata = pq.read_metadata(pa.BufferReader(out.getvalue()))
+    assert [metadata.row_group(group).num_rows for group in range(3)] == [10, 10, 5]

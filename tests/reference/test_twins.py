@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.reference import hashing, sets
+from tests.reference import buckets, collection, hashing, sets
 from tests.reference.text import bag_elements, classify, normalise, shingles, tokens
 from tools.make_golden_vectors import TEXTS, as_json, vectors
 
@@ -182,6 +182,63 @@ def test_a_removed_item_goes_to_its_best_kept_match() -> None:
     assert sets.representative(3, fork, [0, 1, 2]) == {2: (1, 0.9)}
     tie = {(0, 2): 0.8, (1, 2): 0.8}
     assert sets.representative(3, tie, [1, 0, 2]) == {2: (1, 0.8)}
+
+
+def test_buckets_are_what_shares_a_key_and_giant_ones_are_left_out() -> None:
+    entries = [(9, 0, False), (5, 1, True), (9, 2, False), (5, 3, False), (7, 4, True), (7, 5, True), (1, 6, False)]
+    found = buckets.group(entries, most=2)
+    assert found.buckets == [buckets.Bucket([3], [1]), buckets.Bucket([0, 2], [])]
+    assert (found.giant, found.giants, found.largest) == (set(), 0, 2)
+    found = buckets.group(entries, most=1)
+    assert found.buckets == [buckets.Bucket([3], [1])]
+    assert (found.giant, found.giants, found.largest) == ({0, 2}, 1, 2)
+
+
+def test_of_a_pair_in_a_bucket_the_smaller_item_is_no_probe() -> None:
+    bands = [[buckets.Bucket([3], [1, 5])], [buckets.Bucket([0, 1], [])]]
+    assert buckets.sharing(bands) == {(3, 5), (0, 1)}
+    assert buckets.sharing(bands, {0, 1}) == {(3, 5)}
+    assert buckets.shared_bands(bands, (1, 5)) == [0]
+
+
+def test_the_rarest_elements_come_first_and_those_of_one_item_make_no_entry() -> None:
+    """Of five elements at 0.8 a smaller item has ⌈8/9·5⌉ = 5 in common, a larger one 4: one or two are enough."""
+    items = {0: {1, 2, 3, 4, 5}, 1: {2, 3, 4, 5, 6}}
+    counts = buckets.count_elements(items.values(), 8)
+    assert counts == [0, 1, 2, 2, 2, 2, 1, 0]
+    assert buckets.prefix_entries(items, counts, 0.8) == [(2, 0, True), (2, 1, True)]
+    assert buckets.prefix_entries(items, [2] * 8, 0.8) == [(1, 0, False), (2, 0, True), (2, 1, False), (3, 1, True)]
+
+
+def test_an_item_is_attached_to_the_best_leader_before_it() -> None:
+    items = [{1, 2, 3}, {1, 2}, {1, 2, 3, 4}]
+    leads = {0, 1}.__contains__
+    assert buckets.attach(2, items, [[0, 1, 2]], leads, [0, 1, 2], 0.5) == (0, Fraction(3, 4))
+    assert buckets.attach(2, items, [[0], [1, 2]], leads, [0, 1, 2], 0.5) == (1, Fraction(1, 2))
+    assert buckets.attach(2, items, [[0, 1, 2]], leads, [2, 1, 0], 0.5) is None
+
+
+def test_a_whole_collection_is_listed_but_for_what_is_only_compared_with() -> None:
+    items = [{1, 2}, {1, 2, 3}, {1, 2}, {1, 2, 3}, {1, 2, 3, 4}, set(), set()]
+    half = Fraction(1, 2)
+    everything = collection.all_matches(items[:5], 0.5)
+    assert everything[0, 4] == everything[2, 4] == half
+    assert len(everything) == 10
+    # 2 and 3 are copies of two of the others: they are not compared any more.
+    against = collection.all_matches(items[:5], 0.5, references=2)
+    assert against.keys() == {(0, 2), (1, 3), (0, 4), (1, 4), (2, 4), (3, 4)}
+    assert collection.all_matches(items, 0.5, groups="ababbcd").keys() == {(0, 2), (1, 3), (1, 4), (3, 4)}
+    assert collection.identities(items) == [0, 1, 0, 1, 4, 5, 5]
+    assert collection.identities(items, raw="abcdefg") == [0, 1, 0, 1, 4, 5, 6]
+
+
+def test_copies_go_where_the_first_of_them_goes() -> None:
+    """2 is a copy of 1, which is removed for 0 before 3 comes; 3, though more like them, has nothing to do with 2."""
+    pairs = {(0, 1): Fraction(1, 2), (0, 2): Fraction(1, 2), (1, 2): Fraction(1), (1, 3): Fraction(3, 4)}
+    assert collection.keepers([0, 1, 1, 3], pairs, [0, 1, 3, 2]) == {1: (0, Fraction(1, 2)), 2: (0, Fraction(1, 2))}
+    assert collection.keepers([0, 1, 1, 3], pairs, [3, 2, 1, 0], references=1) == {
+        1: (0, Fraction(1, 2)), 2: (0, Fraction(1, 2)),
+    }  # fmt: skip
 
 
 def test_the_golden_vectors_are_what_the_twins_say() -> None:

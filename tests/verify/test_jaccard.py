@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from random import Random
 
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from lookalike.types import I64Array, Sets
-from lookalike.verify.jaccard import SortedSets, sort_rows
+from lookalike.types import I64Array, U64Array
+from lookalike.verify.jaccard import similarities, sort_rows, sort_sets
 from tests.reference import sets as twin
 
 many = settings(max_examples=300, deadline=None, derandomize=True)
@@ -22,18 +21,12 @@ TINY = 5e-324  # a threshold that lets every pair through which shares something
 THRESHOLDS = [0.01, 0.1, 0.25, 0.3, 1 / 3, 0.5, 0.6, 2 / 3, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.99, 1.0]
 
 
-def as_sets(rows: Sequence[set[int]]) -> Sets:
-    """In an order that is not sorted."""
+def sorted_sets(rows: Sequence[set[int]]) -> tuple[I64Array, U64Array]:
+    """(offsets, values), sorted from an order that is not."""
     offsets = np.zeros(len(rows) + 1, np.int64)
     offsets[1:] = np.cumsum([len(row) for row in rows])
     values = [x for row in rows for x in sorted(row, key=lambda x: x * 0x9E3779B97F4A7C15 % 2**64)]
-    return Sets(offsets, np.array(values, np.uint64), np.zeros((len(rows), 2), np.uint64))
-
-
-def sorted_sets(rows: Sequence[set[int]]) -> SortedSets:
-    result = SortedSets(len(rows))
-    result.add(np.arange(len(rows)), as_sets(rows))
-    return result
+    return offsets, sort_sets(offsets, np.array(values, np.uint64))
 
 
 def every_pair(n: int) -> tuple[I64Array, I64Array]:
@@ -49,7 +42,7 @@ def expected(a: set[int], b: set[int], threshold: float) -> float:
 
 def check(rows: Sequence[set[int]], threshold: float) -> None:
     left, right = every_pair(len(rows))
-    found = sorted_sets(rows).similarities(left, right, threshold)
+    found = similarities(*sorted_sets(rows), left, right, threshold)
     assert found.tolist() == [
         expected(rows[i], rows[j], threshold) for i, j in zip(left.tolist(), right.tolist(), strict=True)
     ]
@@ -74,8 +67,8 @@ def test_stopping_early_never_changes_an_answer(rows: list[set[int]], threshold:
     """Counted to the end and then compared with the threshold, it is the same."""
     left, right = every_pair(len(rows))
     prepared = sorted_sets(rows)
-    whole = prepared.similarities(left, right, TINY)
-    stopped = prepared.similarities(left, right, threshold)
+    whole = similarities(*prepared, left, right, TINY)
+    stopped = similarities(*prepared, left, right, threshold)
     assert stopped.tolist() == np.where(whole >= threshold, whole, -1.0).tolist()
 
 
@@ -99,9 +92,9 @@ def test_pairs_right_at_the_threshold_are_in_and_one_element_less_is_out(thresho
             a, b = overlapping(both, both + own, union - own, where)
             assert twin.jaccard(a, b) == ratio
             one, other = np.array([0, 1]), np.array([1, 0])
-            at = sorted_sets([a, b]).similarities(one, other, threshold).tolist()
+            at = similarities(*sorted_sets([a, b]), one, other, threshold).tolist()
             assert at == [both / union] * 2
-            less = sorted_sets([a - {max(a & b)}, b]).similarities(one, other, threshold).tolist()
+            less = similarities(*sorted_sets([a - {max(a & b)}, b]), one, other, threshold).tolist()
             assert less == [-1.0] * 2
 
 
@@ -112,13 +105,13 @@ def test_at_a_threshold_of_one_only_equal_sets_are_in() -> None:
 
 def test_empty_sets_are_like_nothing_not_even_each_other() -> None:
     for threshold in (TINY, 0.5, 1.0):
-        found = sorted_sets([set(), set(), {1}]).similarities(*every_pair(3), threshold)
+        found = similarities(*sorted_sets([set(), set(), {1}]), *every_pair(3), threshold)
         assert found.tolist() == [-1.0] * 8 + [1.0]
 
 
 def test_sets_that_share_nothing_are_out_at_the_lowest_threshold() -> None:
     check([{1, 3}, {2, 4}, {1, 2}], 0.01)
-    assert sorted_sets([{1}, {2}]).similarities(np.array([0]), np.array([1]), TINY).tolist() == [-1.0]
+    assert similarities(*sorted_sets([{1}, {2}]), np.array([0]), np.array([1]), TINY).tolist() == [-1.0]
 
 
 def test_large_sets_of_unlike_size_are_counted_to_the_last_element() -> None:
@@ -129,31 +122,17 @@ def test_large_sets_of_unlike_size_are_counted_to_the_last_element() -> None:
         check(rows, threshold)
 
 
-@many
-@given(st.lists(st.lists(wide_sets, max_size=4), max_size=4), st.randoms(use_true_random=False))
-def test_sets_may_come_in_batches_of_any_items_and_be_asked_for_between(
-    batches: list[list[set[int]]], random: Random
-) -> None:
-    rows = [row for batch in batches for row in batch]
-    numbers = list(range(2 * len(rows)))
-    random.shuffle(numbers)
-    prepared = SortedSets(2 * len(rows))
-    known: dict[int, set[int]] = {}
-    for batch in batches:
-        mine = [numbers.pop() for _ in batch]
-        prepared.add(np.array(mine, np.int64), as_sets(batch))
-        known |= dict(zip(mine, batch, strict=True))
-        items = np.array(sorted(known), np.int64)
-        left, right = (items[side] for side in every_pair(len(items)))
-        assert prepared.similarities(left, right, 0.3).tolist() == [
-            expected(known[i], known[j], 0.3) for i, j in zip(left.tolist(), right.tolist(), strict=True)
-        ]
+def test_a_threshold_of_zero_counts_every_pair_to_the_end() -> None:
+    """Components tell the similarity of items that do not match."""
+    rows = [{1, 2, 3, 4}, {4, 5}, {6}]
+    found = similarities(*sorted_sets(rows), *every_pair(3), 0.0)
+    assert found.tolist() == [float(twin.jaccard(a, b)) for a in rows for b in rows]
 
 
 def test_nothing_to_compare_gives_nothing() -> None:
     none = np.empty(0, np.int64)
-    assert SortedSets(0).similarities(none, none, 0.5).tolist() == []
-    assert sorted_sets([{1}]).similarities(none, none, 0.5).tolist() == []
+    assert similarities(*sorted_sets([]), none, none, 0.5).tolist() == []
+    assert similarities(*sorted_sets([{1}]), none, none, 0.5).tolist() == []
 
 
 def check_sorted(rows: Sequence[Sequence[int]]) -> None:

@@ -21,6 +21,7 @@ def clusters(
     cluster: o.Cluster = o.ClusterChoice.representative,
     keep: o.Keep = "first",
     verify: o.Verify = o.VerifyChoice.exact,
+    group_by: o.GroupBy = None,
     format: o.Format = None,
     skip_bad: o.SkipBad = False,
     limit: o.Limit = None,
@@ -33,6 +34,9 @@ def clusters(
     tokens: o.Tokens = None,
     seed: o.Seed = 0,
     threads: o.Threads = None,
+    memory: o.Memory = None,
+    workdir: o.Workdir = None,
+    audit: o.Audit = 1000,
 ) -> None:
     """Group similar items: `cluster`, `size`, `id`, `kept` (the item that stands for it) and `similarity` to it.
 
@@ -44,11 +48,12 @@ def clusters(
     from lookalike.cli.terminal import print_json, show_table
 
     job.check_output(output, overwrite=overwrite, dry_run=dry_run, json=json, table=True)
-    found = job.run(
-        inputs, output=output, quiet=quiet, format=format, skip_bad=skip_bad, limit=limit, tokens=tokens, column=column,
-        id=id, threshold=threshold, recall=recall, shingle=shingle, normalize=normalize, exact=exact,
+    found = job.prepare(
+        "clusters", inputs, output=output, quiet=quiet, format=format, skip_bad=skip_bad, limit=limit, tokens=tokens,
+        column=column, id=id, threshold=threshold, recall=recall, shingle=shingle, normalize=normalize, exact=exact,
         verify=verify.value, bands=bands, rows=rows, seed=seed, threads=threads, cluster=cluster.value, keep=keep,
-    )  # fmt: skip
+        memory=memory, workdir=workdir, audit=audit, group_by=group_by,
+    ).find()  # fmt: skip
     from lookalike.io.write import save_table
     from lookalike.results import Clusters
 
@@ -64,4 +69,4 @@ def clusters(
     headline = (
         f"{counted(len(result), 'cluster')} of {result.table.num_rows:,} among {counted(found.counts.items, 'item')}"
     )
-    job.summary(found, headline, quiet=quiet)
+    job.summary(found, headline, result.report, quiet=quiet)

@@ -41,6 +41,9 @@ def dedup(
     keep: o.Keep = "first",
     cluster: o.Cluster = o.ClusterChoice.representative,
     verify: o.Verify = o.VerifyChoice.exact,
+    against: o.Against = None,
+    group_by: o.GroupBy = None,
+    annotate: o.Annotate = False,
     format: o.Format = None,
     skip_bad: o.SkipBad = False,
     limit: o.Limit = None,
@@ -54,38 +57,59 @@ def dedup(
     seed: o.Seed = 0,
     threads: o.Threads = None,
     max_pairs: o.MaxPairs = 10**9,
+    memory: o.Memory = None,
+    workdir: o.Workdir = None,
+    resume: o.Resume = False,
+    audit: o.Audit = 1000,
+    report_by: o.ReportBy = None,
 ) -> None:
     """Remove near-duplicates. -o FILE writes the kept rows; -o FOLDER also what was removed, for what, and why.
 
     The folder holds `kept/` (the input files without their near-duplicates, in their own format, all columns),
-    `removed.parquet` (`id`, `kept`, `similarity`), `pairs.parquet`, `clusters.parquet` and `report.json`.
+    `removed.parquet` (`id`, `kept`, `similarity`), `pairs.parquet`, `clusters.parquet`, `report.html` and
+    `report.json`. If it is interrupted, `--resume` goes on.
 
     Example: lookalike dedup 'crawl/*.parquet' -o run
     """
     from lookalike.cli import job
     from lookalike.cli.terminal import print_json, progress_for, say, show_table
 
-    job.check_output(output, overwrite=overwrite, dry_run=dry_run, json=json, table=False, lines=format == "lines")
-    found = job.run(
-        inputs, output=output, quiet=quiet, format=format, skip_bad=skip_bad, limit=limit, tokens=tokens, column=column,
-        id=id, threshold=threshold, recall=recall, shingle=shingle, normalize=normalize, exact=exact,
+    to_folder = job.check_output(
+        output, overwrite=overwrite, dry_run=dry_run, json=json, table=False, lines=format == "lines", resume=resume,
+        workdir=workdir,
+    )  # fmt: skip
+    task = job.prepare(
+        "dedup", inputs, output=output, quiet=quiet, format=format, skip_bad=skip_bad, limit=limit, tokens=tokens,
+        column=column, id=id, threshold=threshold, recall=recall, shingle=shingle, normalize=normalize, exact=exact,
         verify=verify.value, bands=bands, rows=rows, seed=seed, threads=threads, cluster=cluster.value, keep=keep,
-        unit=unit.value, max_pairs=max_pairs,
+        unit=unit.value, max_pairs=max_pairs, memory=memory, workdir=workdir, audit=audit, group_by=group_by,
+        report_by=report_by, against=against,
     )  # fmt: skip
     from lookalike.results import Dedup
 
-    result = Dedup(found)
-    if output is not None and not dry_run:
-        result.save(output, overwrite=overwrite, progress=progress_for(quiet))
-    elif not json and not dry_run:
-        title = f"removed {unit.value}s (nothing is written without -o)"
-        show_table(result.removed.sort_by([("similarity", "ascending")]), title=title)
-    report = result.report
+    if to_folder and output is not None:
+        from lookalike.run_folder import RunFolder, describe_run, write_run
+
+        run = RunFolder(output, overwrite=overwrite, resume=resume, workdir=workdir)
+        work = run.begin(describe_run(task.config, task.source, task.against, annotate=annotate))
+        with run.going():
+            result = Dedup(task.find(work))
+            report = write_run(result, run, annotate=annotate, closing=job.closing, progress=progress_for(quiet))
+    else:
+        result = Dedup(task.find())
+        if output is not None and not dry_run:
+            result.save(output, overwrite=overwrite, annotate=annotate, progress=progress_for(quiet))
+        elif not json and not dry_run:
+            title = f"removed {unit.value}s (nothing is written without -o)"
+            show_table(result.removed.sort_by([("similarity", "ascending")]), title=title)
+        report = result.report
     if json:
         print_json(report | {"seconds": job.elapsed(), "output": str(output) if output else None})
     headline = f"kept {report['kept']:,} of {counted(report['items'], unit.value)}, removed {report['removed']:,}"
-    job.summary(found, headline, quiet=quiet)
+    job.summary(result.found, headline, report, quiet=quiet)
     if report.get("documents_emptied"):
         say(f"  {counted(report['documents_emptied'], 'document')} left out: nothing remained of them", quiet=quiet)
-    if output is not None and output.is_dir() and report["pairs_left_out"]:
+    if to_folder and report["pairs_left_out"]:
         say(f"  no pairs.parquet: {report['pairs']:,} pairs are more than --max-pairs {max_pairs:,}", quiet=quiet)
+    for warning in report["warnings"]:
+        say(f"  warning: {warning}", quiet=quiet)

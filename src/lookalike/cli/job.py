@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import importlib
 import os
+import resource
+import shlex
 import sys
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +19,12 @@ from lookalike.errors import OptionError, OutputError
 from lookalike.wording import counted
 
 if TYPE_CHECKING:
+    from lookalike.config import Config
+    from lookalike.io.source import Source
     from lookalike.pipeline import Found
+    from lookalike.store.work import Work
 
-__all__ = ["check_output", "elapsed", "load_tokens", "run", "summary"]
+__all__ = ["Job", "check_output", "closing", "elapsed", "load_tokens", "prepare", "summary"]
 
 _begun = time.perf_counter()
 
@@ -25,6 +32,16 @@ _begun = time.perf_counter()
 def elapsed() -> float:
     """Seconds since the command began, with start-up and writing."""
     return time.perf_counter() - _begun
+
+
+def closing() -> dict[str, Any]:
+    """What is known only at the end of a run, for its report."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    return {
+        "command": shlex.join(["lookalike", *sys.argv[1:]]),
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        "actual": {"seconds": round(elapsed(), 3), "memory": peak},
+    }
 
 
 def load_tokens(name: str | None) -> Callable[[str], Iterable[str]] | None:
@@ -55,32 +72,62 @@ def load_tokens(name: str | None) -> Callable[[str], Iterable[str]] | None:
 
 
 def check_output(
-    output: Path | None, *, overwrite: bool, dry_run: bool, json: bool, table: bool, lines: bool = False
-) -> None:
-    """Refuse an output that cannot be written before hours of work, not after."""
-    from lookalike.io.atomic import check_folder
+    output: Path | None, *, overwrite: bool, dry_run: bool, json: bool, table: bool, lines: bool = False,
+    resume: bool = False, workdir: Path | None = None,
+) -> bool:  # fmt: skip
+    """Refuse an output that cannot be written before hours of work, not after; whether it is a run folder."""
     from lookalike.io.write import output_format
-    from lookalike.run_folder import is_one_file
+    from lookalike.run_folder import RunFolder, is_one_file
 
     if output is None or dry_run:
-        return
+        _refuse_resume(resume)
+        return False
     if str(output) == "-":
+        _refuse_resume(resume)
         if json:
             raise OptionError("json prints its report on standard output: it does not go with -o -")
-        return
+        return False
     parent = next((folder for folder in output.absolute().parents if folder.exists()), Path("/"))
     if not os.access(parent, os.W_OK):
         raise OutputError(f"{output} cannot be written: {parent} is not writable")
     if table:
         output_format(output)
     elif not is_one_file(output, lines=lines):
-        check_folder(output, output, overwrite, run=True)
-        return
+        RunFolder(output, overwrite=overwrite, resume=resume, workdir=workdir).check()
+        return True
+    _refuse_resume(resume)
     if output.exists() and not overwrite:
         raise OutputError(f"{output} exists; use --overwrite to replace it")
+    return False
 
 
-def run(
+def _refuse_resume(resume: bool) -> None:
+    if resume:
+        raise OptionError("resume goes on with a run folder: give the folder with -o")
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What a command is to do: its options, checked, and its inputs, opened."""
+
+    verb: str
+    config: Config
+    source: Source
+    against: Source | None
+    quiet: bool
+    workdir: Path | None
+
+    def find(self, work: Work | None = None) -> Found:
+        """Run the pipeline."""
+        from lookalike.pipeline import find
+        from lookalike.store.work import Work
+
+        work = work or Work(spill_to=self.workdir)
+        return find(self.source, self.config, progress_for(self.quiet), verb=self.verb, against=self.against, work=work)
+
+
+def prepare(
+    verb: str,
     inputs: list[str],
     *,
     output: Path | None,
@@ -90,19 +137,25 @@ def run(
     limit: int | None,
     tokens: str | None,
     column: list[str] | None,
+    workdir: Path | None = None,
+    against: list[str] | None = None,
     **options: Any,
-) -> Found:
-    """Run the pipeline on files."""
+) -> Job:
+    """Check the options and open the inputs."""
     from lookalike.config import make_config
     from lookalike.io import open_files
-    from lookalike.pipeline import find
+    from lookalike.io.source import batch_bytes_for
 
     config = make_config(tokens=load_tokens(tokens), column=column, **options)
     announce_compiling(quiet)
-    source = open_files(inputs, format=format, skip_bad=skip_bad, limit=limit)
+    batch_bytes = batch_bytes_for(config.memory, config.threads)
+    source = open_files(inputs, format=format, skip_bad=skip_bad, limit=limit, batch_bytes=batch_bytes)
+    other = None
+    if against:
+        other = open_files(against, skip_bad=skip_bad, batch_bytes=batch_bytes)
     if output is not None and str(output) != "-":
-        _refuse_input(output, [*inputs, *source.files])
-    return find(source, config, progress_for(quiet))
+        _refuse_input(output, [*inputs, *source.files, *(against or []), *(other.files if other is not None else [])])
+    return Job(verb, config, source, other, quiet, workdir)
 
 
 def _refuse_input(output: Path, inputs: Iterable[str]) -> None:
@@ -115,28 +168,29 @@ def _refuse_input(output: Path, inputs: Iterable[str]) -> None:
             raise OptionError(f"{output} lies in the input folder {path}: write somewhere else")
 
 
-def summary(found: Found, headline: str, *, quiet: bool) -> None:
+def summary(found: Found, headline: str, report: dict[str, Any], *, quiet: bool) -> None:
     """What was found, how sure that is, and everything that was skipped or replaced."""
     counts, config, planned = found.counts, found.config, found.plan
     if quiet:
         return
-    if planned is None:
-        how = "identical items only"
-    elif config.verify == "exact":
-        how = f"precision 1: all verified; planned recall {planned.expected_recall:.4f} at the threshold"
-    else:
-        how = f"verify={config.verify}: not verified exactly; planned recall {planned.expected_recall:.4f}"
-    say(f"{headline} in {elapsed():.1f} s ({how})")
+    exact = " (identical items only)" if planned is None else ""
+    say(f"{headline} in {elapsed():.1f} s{exact}")
     if planned is not None:
+        say(f"  {report['certificate']['statement']}")
         rejected = counts.candidates - counts.matches
         below = f", {rejected:,} of them below the threshold" if config.verify != "none" else ""
         shape = f"{counted(planned.bands, 'band')} of {counted(planned.rows, 'row')}"
-        say(f"  {shape}; {counted(counts.candidates, 'candidate')}{below}")
+        say(
+            f"  {shape}, planned recall {planned.expected_recall:.4f} at the threshold; "
+            f"{counted(counts.candidates, 'candidate')}{below}"
+        )
         if planned.expected_recall < 0.5:
             say(
                 f"  {shape} find only {planned.expected_recall:.1%} of the pairs at {config.threshold:g}; "
                 "see lookalike plan"
             )
+        for note in report["certificate"]["notes"]:
+            say(f"  {note}")
     if counts.items == 1 and found.items.id == "path":
         say("  one text file is one item; --format lines makes an item of each line")
     notes = [
@@ -144,6 +198,7 @@ def summary(found: Found, headline: str, *, quiet: bool) -> None:
         (counts.empty, "without any shingle (never alike unless identical)"),
         (counts.null, "null, taken as empty"),
         (counts.short, f"shorter than {config.shingle} (one shingle, the whole)"),
+        (counts.references, "of the other collection compared with"),
         (counts.invalid_utf8, "with invalid UTF-8, replaced by U+FFFD"),
     ]
     noun = "item" if config.unit == "document" else config.unit

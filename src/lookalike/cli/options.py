@@ -9,6 +9,9 @@ from typing import Annotated
 import typer
 
 __all__ = [
+    "Against",
+    "Annotate",
+    "Audit",
     "Bands",
     "Cluster",
     "ClusterChoice",
@@ -16,17 +19,21 @@ __all__ = [
     "DryRun",
     "Exact",
     "Format",
+    "GroupBy",
     "Id",
     "Inputs",
     "Json",
     "Keep",
     "Limit",
     "MaxPairs",
+    "Memory",
     "Normalize",
     "Output",
     "Overwrite",
     "Quiet",
     "Recall",
+    "ReportBy",
+    "Resume",
     "Rows",
     "Seed",
     "Shingle",
@@ -36,6 +43,7 @@ __all__ = [
     "Tokens",
     "Verify",
     "VerifyChoice",
+    "Workdir",
 ]
 
 
@@ -57,6 +65,7 @@ class ClusterChoice(StrEnum):
 _READ = "Reading"
 _MATCH = "Matching"
 _EXPERT = "For those who know"
+_LARGE = "Large collections"
 
 Inputs = Annotated[
     list[str],
@@ -142,4 +151,50 @@ Threads = Annotated[
 ]
 MaxPairs = Annotated[
     int, typer.Option("--max-pairs", help="Refuse to write more pairs than this.", rich_help_panel=_EXPERT)
+]
+
+Memory = Annotated[
+    str | None,
+    typer.Option(
+        "--memory",
+        help="What may be held of the collection, such as 4GB; more is spilled. A quarter of the machine by default.",
+        rich_help_panel=_LARGE,
+    ),
+]
+Workdir = Annotated[
+    Path | None,
+    typer.Option("--workdir", help="Where to spill, and to resume from.", rich_help_panel=_LARGE),
+]
+Resume = Annotated[
+    bool, typer.Option("--resume", help="Go on with a run that was interrupted.", rich_help_panel=_LARGE)
+]
+Against = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--against",
+        metavar="FILE",
+        help="Also remove what is like an item of these files; may be given several times.",
+        rich_help_panel=_MATCH,
+    ),
+]
+GroupBy = Annotated[
+    str | None,
+    typer.Option("--group-by", help="Compare only items with the same value in this column.", rich_help_panel=_MATCH),
+]
+Annotate = Annotated[
+    bool,
+    typer.Option(
+        "--annotate",
+        help="Keep all rows and add cluster, cluster_size, duplicate_of and similarity.",
+        rich_help_panel=_MATCH,
+    ),
+]
+Audit = Annotated[
+    int,
+    typer.Option("--audit", min=0, help="Items of the sample that is compared exactly with all; 0 for none.",
+                 rich_help_panel=_EXPERT),
+]  # fmt: skip
+ReportBy = Annotated[
+    str | None,
+    typer.Option("--report-by", help="Tell removals by this column instead of by file.", rich_help_panel=_EXPERT),
 ]

@@ -19,6 +19,7 @@ def pairs(
     normalize: o.Normalize = None,
     exact: o.Exact = False,
     verify: o.Verify = o.VerifyChoice.exact,
+    group_by: o.GroupBy = None,
     format: o.Format = None,
     skip_bad: o.SkipBad = False,
     limit: o.Limit = None,
@@ -32,6 +33,9 @@ def pairs(
     seed: o.Seed = 0,
     threads: o.Threads = None,
     max_pairs: o.MaxPairs = 10**9,
+    memory: o.Memory = None,
+    workdir: o.Workdir = None,
+    audit: o.Audit = 1000,
 ) -> None:
     """List every pair of similar items: the columns `a`, `b` and `similarity`, each pair once, sorted.
 
@@ -43,11 +47,12 @@ def pairs(
     from lookalike.cli.terminal import print_json, show_table
 
     job.check_output(output, overwrite=overwrite, dry_run=dry_run, json=json, table=True)
-    found = job.run(
-        inputs, output=output, quiet=quiet, format=format, skip_bad=skip_bad, limit=limit, tokens=tokens, column=column,
-        id=id, threshold=threshold, recall=recall, shingle=shingle, normalize=normalize, exact=exact,
-        verify=verify.value, bands=bands, rows=rows, seed=seed, threads=threads, max_pairs=max_pairs,
-    )  # fmt: skip
+    found = job.prepare(
+        "pairs", inputs, output=output, quiet=quiet, format=format, skip_bad=skip_bad, limit=limit, tokens=tokens,
+        column=column, id=id, threshold=threshold, recall=recall, shingle=shingle, normalize=normalize, exact=exact,
+        verify=verify.value, bands=bands, rows=rows, seed=seed, threads=threads, max_pairs=max_pairs, memory=memory,
+        workdir=workdir, audit=audit, group_by=group_by,
+    ).find()  # fmt: skip
     from lookalike.io.write import save_table
     from lookalike.results import Pairs
 
@@ -60,4 +65,4 @@ def pairs(
         print_json(result.report | {"seconds": job.elapsed(), "output": str(output) if output else None})
     at = "of identical items" if exact else f"at >= {threshold:g}"
     headline = f"{counted(len(result), 'pair')} {at} among {counted(found.counts.items, 'item')}"
-    job.summary(found, headline, quiet=quiet)
+    job.summary(found, headline, result.report, quiet=quiet)

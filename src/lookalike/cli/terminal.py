@@ -70,6 +70,9 @@ class _Bar(Stage):
 class _Bars(Progress):
     """One rich bar a stage, with rate and time left."""
 
+    def note(self, message: str) -> None:
+        say(message)
+
     @contextmanager
     def stage(self, name: str, total: float | None = None, unit: str = "items") -> Iterator[Stage]:
         from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn

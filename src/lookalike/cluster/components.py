@@ -1,4 +1,4 @@
-"""Connected components of the verified pairs, by union-find with path halving (Tarjan and van Leeuwen 1984).
+"""Connected components, by union-find with path halving (Tarjan and van Leeuwen 1984).
 
 The smaller root wins, so that a component is named by its smallest item whatever the order of the edges.
 Components chain: a–b and b–c put a and c together however little they share. `representative` does not.
@@ -9,32 +9,34 @@ from __future__ import annotations
 import numpy as np
 
 from lookalike.jit import kernel
-from lookalike.types import I64Array
+from lookalike.types import I64Array, U32Array
 
-__all__ = ["components", "union_edges"]
+__all__ = ["components", "union_groups"]
 
 
-@kernel("void(int64[::1], Array(int64,1,'C',readonly=True), Array(int64,1,'C',readonly=True))")
-def union_edges(parent, left, right):
-    """Unite the ends of each edge; afterwards parent[i] is the smallest item of i's component."""
-    for e in range(len(left)):
-        a, b = left[e], right[e]
-        while parent[a] != a:
-            parent[a] = parent[parent[a]]
-            a = parent[a]
-        while parent[b] != b:
-            parent[b] = parent[parent[b]]
-            b = parent[b]
-        if a < b:
-            parent[b] = a
-        else:
-            parent[a] = b
+@kernel("void(uint32[::1], Array(uint32,1,'C',readonly=True), Array(int64,1,'C',readonly=True))")
+def union_groups(parent, members, starts):
+    """Unite members[starts[g] : starts[g + 1]] for each g; afterwards parent[i] is the smallest item connected to i."""
+    for g in range(len(starts) - 1):
+        for e in range(starts[g] + 1, starts[g + 1]):
+            a, b = np.int64(members[e - 1]), np.int64(members[e])
+            while np.int64(parent[a]) != a:
+                parent[a] = parent[parent[a]]
+                a = np.int64(parent[a])
+            while np.int64(parent[b]) != b:
+                parent[b] = parent[parent[b]]
+                b = np.int64(parent[b])
+            if a < b:
+                parent[b] = np.uint32(a)
+            else:
+                parent[a] = np.uint32(b)
     for i in range(len(parent)):
         parent[i] = parent[parent[i]]
 
 
-def components(items: int, left: I64Array, right: I64Array) -> I64Array:
+def components(items: int, left: I64Array, right: I64Array) -> U32Array:
     """For each item the smallest item of its component."""
-    parent = np.arange(items, dtype=np.int64)
-    union_edges(parent, left, right)
+    parent = np.arange(items, dtype=np.uint32)
+    members = np.stack([left, right], axis=1).astype(np.uint32).reshape(-1)
+    union_groups(parent, members, np.arange(0, len(members) + 1, 2, dtype=np.int64))
     return parent

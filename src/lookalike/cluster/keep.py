@@ -55,6 +55,7 @@ class KeepValues:
     def __init__(self, policy: KeepPolicy) -> None:
         self._policy = policy
         self._chunks: list[pa.Array] = []
+        self._told = 0
         self._keys: list[Any] = []
 
     def add(self, rows: pa.RecordBatch, row_of_item: I64Array) -> None:
@@ -65,6 +66,16 @@ class KeepValues:
         elif self._policy.key is not None:
             keys = [self._policy.key(row) for row in rows.to_pylist()]
             self._keys.extend(keys[i] for i in row_of_item)
+
+    def fresh(self) -> list[pa.Array]:
+        """The column's values that came since this was last asked."""
+        fresh, self._told = self._chunks[self._told :], len(self._chunks)
+        return fresh
+
+    def restore(self, columns: list[pa.Array]) -> None:
+        """Take over the values of rows that an earlier process read."""
+        self._chunks += columns
+        self._told = len(self._chunks)
 
     def finish(self) -> pa.ChunkedArray | list[Any] | None:
         if self._policy.column is not None:

@@ -1,59 +1,118 @@
 """Folding: identical items become one before anything is compared.
 
-Items with the same 128-bit fingerprint are the same set (or, without elements, the same bytes). A million copies of one
-page are then one item of weight a million instead of a bucket with 5·10¹¹ pairs.
+Items with the same 128-bit fingerprint are the same set (or, without elements, the same bytes). The first of them
+leads: a million copies of one page are then one item of weight a million instead of a bucket with 5·10¹¹ pairs.
+
+The first half of the fingerprint is grouped like the keys of a band; within a bucket the second half decides.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from lookalike.types import I64Array, U64Array
+from lookalike.jit import kernel
+from lookalike.types import F64Array, I64Array, U32Array
 
-__all__ = ["Folds", "fold"]
+__all__ = ["Folds", "lead_buckets"]
 
 
-@dataclass(frozen=True, slots=True)
+@kernel(
+    "int64(Array(uint32,1,'C',readonly=True), Array(int64,1,'C',readonly=True), Array(uint64,1,'C',readonly=True), "
+    "uint32[::1])"
+)
+def lead_buckets(members, starts, seconds, leader):
+    """leader[member] = the first member of its bucket with the same second half; how many are led by another.
+
+    `seconds` stand beside `members`. That the first halves of different items agree is rare: the inner loop almost
+    always ends at its first step.
+    """
+    led = 0
+    for b in range(len(starts) - 1):
+        for i in range(starts[b], starts[b + 1]):
+            for j in range(starts[b], i + 1):
+                if seconds[j] == seconds[i]:
+                    leader[members[i]] = members[j]
+                    led += np.int64(j < i)
+                    break
+    return led
+
+
+@dataclass(frozen=True)
 class Folds:
-    """`group[i]` is the group of item i; groups are numbered by their first item.
+    """`leader[i]` is the first item that is identical to item i; a leader leads itself.
 
-    `members[offsets[g] : offsets[g + 1]]` are the items of group g, in order.
+    The first `references` items are only compared with: pairs of two of them do not count.
     """
 
-    group: I64Array
-    offsets: I64Array
-    members: I64Array
+    leader: U32Array
+    references: int = 0
 
     def __len__(self) -> int:
-        return len(self.offsets) - 1
+        """How many different items there are."""
+        return int(np.count_nonzero(self.leader == np.arange(len(self.leader), dtype=np.uint32)))
 
     @property
+    def identical(self) -> int:
+        """How many items are identical to an earlier one."""
+        own = np.arange(self.references, len(self.leader), dtype=np.uint32)
+        return int(np.count_nonzero(self.leader[self.references :] != own))
+
+    @cached_property
     def sizes(self) -> I64Array:
-        return np.diff(self.offsets)
+        """The number of items that each leads: 0 for those that are led."""
+        return np.bincount(self.leader, minlength=len(self.leader))
 
-    @property
-    def first(self) -> I64Array:
-        """The first item of each group."""
-        return self.members[self.offsets[:-1]]
+    @cached_property
+    def _reference_sizes(self) -> I64Array | None:
+        """The number of references that each leads."""
+        if not self.references:
+            return None
+        return np.bincount(self.leader[: self.references], minlength=len(self.leader))
+
+    @cached_property
+    def within(self) -> int:
+        """How many pairs of identical items there are."""
+        total = 0
+        for sizes, sign in ((self.sizes, 1), (self._reference_sizes, -1)):
+            if sizes is not None:
+                many = sizes[sizes > 1]
+                total += sign * int((many * (many - 1) // 2).sum())
+        return total
+
+    def weights(self, left: I64Array, right: I64Array) -> F64Array:
+        """How many pairs of items each pair (left, right) of leaders stands for."""
+        weights = self.sizes[left] * self.sizes[right]
+        if self._reference_sizes is not None:
+            weights = weights - self._reference_sizes[left] * self._reference_sizes[right]
+        return weights.astype(np.float64)
 
     def unfolded(self, left: I64Array, right: I64Array) -> int:
-        """How many pairs of items the pairs of groups (left, right), and the groups in themselves, stand for."""
-        sizes = self.sizes
-        within = int((sizes * (sizes - 1) // 2).sum())
-        return within + int((sizes[left] * sizes[right]).sum())
+        """How many pairs of items the pairs (left, right) of leaders stand for."""
+        return int(self.weights(left, right).sum())
+
+    @cached_property
+    def _led(self) -> tuple[I64Array, I64Array]:
+        """(offsets, members): leader i leads members[offsets[i] : offsets[i + 1]], in order."""
+        offsets = np.zeros(len(self.leader) + 1, np.int64)
+        np.cumsum(self.sizes, out=offsets[1:])
+        return offsets, np.argsort(self.leader, kind="stable").astype(np.int64, copy=False)
 
     def unfold(self, left: I64Array, right: I64Array) -> tuple[I64Array, I64Array, I64Array]:
-        """Pairs of items from pairs of groups: (item, item, which pair of groups, or -1 within one group)."""
-        pair, a, b = _product(self.offsets[left], self.sizes[left], self.offsets[right], self.sizes[right])
+        """Pairs of items from pairs of leaders: (item, item, which pair of leaders it is from)."""
+        offsets, members = self._led
+        which, a, b = _product(offsets[left], self.sizes[left], offsets[right], self.sizes[right])
+        return members[a], members[b], which
+
+    def unfold_within(self) -> tuple[I64Array, I64Array]:
+        """Every pair of identical items."""
+        offsets, members = self._led
         many = np.flatnonzero(self.sizes > 1)
-        _, c, d = _product(self.offsets[many], self.sizes[many], self.offsets[many], self.sizes[many])
-        upper = c < d
-        first = np.concatenate([self.members[a], self.members[c[upper]]])
-        second = np.concatenate([self.members[b], self.members[d[upper]]])
-        which = np.concatenate([pair, np.full(int(upper.sum()), -1, np.int64)])
-        return first, second, which
+        _, a, b = _product(offsets[many], self.sizes[many], offsets[many], self.sizes[many])
+        upper = a < b
+        return members[a[upper]], members[b[upper]]
 
 
 def _product(
@@ -64,22 +123,3 @@ def _product(
     i = np.repeat(np.arange(len(sizes)), sizes)
     nth = np.arange(len(i)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     return i, left[i] + nth // np.maximum(right_sizes[i], 1), right[i] + nth % np.maximum(right_sizes[i], 1)
-
-
-def fold(fingerprints: U64Array) -> Folds:
-    """Group the items by fingerprint."""
-    items = len(fingerprints)
-    order = np.lexsort((fingerprints[:, 1], fingerprints[:, 0]))
-    ordered = fingerprints[order]
-    begins = np.ones(items, np.bool_)
-    begins[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
-    run = np.cumsum(begins) - 1
-    # lexsort is stable, so the first of a run is its smallest item; number the runs by it.
-    firsts = order[begins]
-    rank = np.empty(len(firsts), np.int64)
-    rank[np.argsort(firsts, kind="stable")] = np.arange(len(firsts))
-    group = np.empty(items, np.int64)
-    group[order] = rank[run]
-    offsets = np.zeros(len(firsts) + 1, np.int64)
-    np.cumsum(np.bincount(group, minlength=len(firsts)), out=offsets[1:])
-    return Folds(group, offsets, np.argsort(group, kind="stable").astype(np.int64, copy=False))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import io
 import lzma
 import sys
@@ -22,6 +23,7 @@ _TEXT_FORMATS = ("jsonl", "csv", "tsv", "lines")
 _FORMATS = ("parquet", "jsonl", "csv", "tsv", "arrow")
 # Endings that people give to files: a folder of that name would surprise them.
 _FILE_ENDINGS = (".json", ".txt", ".text", ".md", ".html", ".xml", ".xlsx", ".xls", ".log", ".zip")
+_GZIP_LEVEL = 6
 
 __all__ = ["Sink", "TableWriter", "is_file", "open_output", "open_sink", "output_format", "save_table"]
 
@@ -94,6 +96,10 @@ def open_output(path: str | Path, compression: str | None) -> Iterator[Any]:
     with pa.OSFile(str(path), "wb") as file:
         if compression is None:
             yield file
+        elif compression == "gzip":
+            # Arrow's gzip has level 9 and no other: 0.3% smaller, and slower by two thirds.
+            with gzip.GzipFile("", "wb", _GZIP_LEVEL, file, mtime=0) as packed:
+                yield packed
         else:
             with pa.CompressedOutputStream(file, compression) as packed:
                 yield packed
@@ -196,11 +202,11 @@ def sinking(sink: Sink) -> Iterator[Any]:
     """Close a sink; after an error only let go of what it holds."""
     try:
         yield sink
+        sink.close()
     except BaseException:
         with contextlib.suppress(Exception):
             getattr(sink, "abort", sink.close)()
         raise
-    sink.close()
 
 
 def save_table(table: pa.Table, path: str | Path, *, overwrite: bool = False, format: str | None = None) -> None:

@@ -14,7 +14,7 @@ from lookalike.represent.buffers import memory, text_buffers
 from lookalike.spec import C1, C2, GOLDEN, hash_bytes, mix
 from lookalike.types import I64Array, Sets, U8Array, U64Array
 
-__all__ = ["element_sets", "hash_raw", "hash_strings", "sets_of_hashes"]
+__all__ = ["element_sets", "hash_cells", "hash_ints", "hash_raw", "hash_strings", "sets_of_hashes"]
 
 
 @kernel("void(Array(uint64,1,'C',readonly=True), uint64[::1])")
@@ -29,12 +29,37 @@ def _hash_spans(data, offsets, salt, hashes):
         hashes[i] = hash_bytes(data, offsets[i], offsets[i + 1] - offsets[i], salt)
 
 
+def hash_ints(values: U64Array) -> U64Array:
+    """`mix` of each whole number, one to one."""
+    hashes = np.empty(len(values), np.uint64)
+    _hash_ints(values, hashes)
+    return hashes
+
+
 def hash_strings(strings: Sequence[bytes]) -> U64Array:
     """`hash_bytes` of each string."""
     offsets = np.zeros(len(strings) + 1, np.int64)
     np.cumsum([len(s) for s in strings], out=offsets[1:])
     hashes = np.empty(len(strings), np.uint64)
     _hash_spans(np.frombuffer(b"".join(strings), np.uint8), offsets, np.uint64(0), hashes)
+    return hashes
+
+
+def hash_cells(column: pa.Array) -> U64Array:
+    """64 bits of each cell as text: equal for equal cells; null is equal to null only."""
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    missing = column.is_null().to_numpy(zero_copy_only=False)
+    text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+    if not (text or pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type)):
+        try:
+            column = column.cast(pa.large_string())
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            raise InputError(f"items cannot be grouped by a column of {column.type}") from None
+    data, offsets = text_buffers(column)
+    hashes = np.empty(len(column), np.uint64)
+    _hash_spans(data, offsets, C1, hashes)
+    hashes[missing] = GOLDEN
     return hashes
 
 

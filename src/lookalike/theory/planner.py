@@ -7,24 +7,25 @@ For each number of rows r the smallest number of bands b with P(threshold) >= re
 and fewer bands miss the recall, more only cost. What is left is one choice, r. More rows need more bands, so
 the sketch gets longer; but unrelated pairs pass less often, so less is verified:
 
-    cost(r) per item = SKETCH·set_size·b·r + BAND·b + VERIFY·candidates,
+    cost(r) per item = SKETCH·set_size·b·r + BAND·b + VERIFY·candidates + REREAD·set_size·(1 - exp(-2·candidates)),
     candidates per item = (items - 1)/2 · integral P(s) dF(s),
 
 F being the distribution of the similarity of a random pair, halved since a pair is verified once. All
-candidates count, also the true ones: they are the same few in every plan that reaches the recall.
+candidates count, also the true ones: they are the same few in every plan that reaches the recall. An item
+with a candidate at all is read and shingled a second time: the last term, with chances as of Poisson.
 
 Source: the trade of false positives against false negatives is section 3.4.3 of Leskovec, Rajaraman and
 Ullman, "Mining of Massive Datasets"; weighing it by F instead of evenly is ours.
 
 Worked example, threshold 0.8, recall 0.99, a million items of 300 shingles, Jaccard. Cost in ns per item:
 
-     r   b   sketch  band  verify   total
-     4   9      432   360  17,261  18,053
-     5  12      720   480   2,303   3,503
-     6  16    1,152   640     369   2,161   chosen
-     7  20    1,680   800      64   2,544
+     r   b   sketch  band  verify  read again   total
+     4   9      432   360   4,148       7,498  12,438
+     5  12      720   480     387       4,043   5,630
+     6  16    1,152   640      43         623   2,458   chosen
+     7  20    1,680   800       5          79   2,565
 
-With a thousand items unrelated pairs are rare anyway, and r = 3, b = 7 is enough.
+With a thousand items unrelated pairs are rare anyway, and r = 4, b = 9 is enough.
 """
 
 import math
@@ -48,11 +49,12 @@ __all__ = ["Alternative", "Cost", "Plan", "plan", "prior"]
 SKETCH_NS = 0.04  # per shingle and slot: min-hash of K = 128 slots took 0.038
 BAND_NS = 40.0  # per band and item: grouping 1M items x 16 bands took 0.3 to 0.6 s, and the key is computed
 VERIFY_NS = 1_000.0  # per candidate: exact similarity of two sets of hundreds of shingles, read from memory
+REREAD_NS = 25.0  # per shingle of an item that has a candidate: reading and shingling it again, and sorting its set
 
 KEY_BYTES = 8  # per band and item
 ITEM_BYTES = 24  # per item: its id and its place
 
-PRIOR_MEAN = 0.02
+PRIOR_MEAN = 0.014
 ALTERNATIVES = 3
 
 
@@ -63,10 +65,11 @@ class Cost:
     sketch: float
     band: float
     verify: float
+    reread: float
 
     @property
     def total(self) -> float:
-        return self.sketch + self.band + self.verify
+        return self.sketch + self.band + self.verify + self.reread
 
 
 @dataclass(frozen=True)
@@ -114,6 +117,10 @@ class Plan:
         """P(s), the chance that a pair of similarity s becomes a candidate."""
         return candidate_probability(s, self.bands, self.rows, self.measure)
 
+    def band_chance(self, s: FloatOrArray) -> FloatOrArray:
+        """p(s)^r, the chance that a pair of similarity s meets in one band."""
+        return candidate_probability(s, 1, self.rows, self.measure)
+
     def table(self, steps: int = 20) -> list[tuple[float, float]]:
         """(s, P(s)) at the `steps` + 1 similarities 0, 1/steps, ..., 1."""
         steps = whole("steps", steps)
@@ -141,7 +148,8 @@ class Plan:
             f"  expected recall  {draw.probability_text(self.expected_recall)} at the threshold ({asked})",
             f"  candidates       {_amount(self.candidates_per_item)} an item, among {draw.counted(self.items, 'item')}",
             f"  time             {self.cost.total:,.0f} ns an item: sketch {self.cost.sketch:,.0f}, "
-            f"band {self.cost.band:,.0f}, verify {self.cost.verify:,.0f}; {seconds} of one core in all",
+            f"band {self.cost.band:,.0f}, verify {self.cost.verify:,.0f}, read again {self.cost.reread:,.0f}; "
+            f"{seconds} of one core in all",
             f"  memory           {self.memory_per_item:,} bytes an item, "
             f"{_bytes_text(self.memory_per_item * self.items)} in all",
             f"  why              {self.why}",
@@ -226,7 +234,7 @@ def plan(
 def prior(measure: str = "jaccard") -> tuple[Array, Array]:
     """(similarities, shares) of random pairs where nothing is known of the data.
 
-    Exponential with mean 0.02, cut off at 1, as quadrature nodes: word 5-shingles of unrelated documents
+    Exponential with mean 0.014, cut off at 1, as quadrature nodes: word 5-shingles of unrelated documents
     share almost nothing. The cosine of unrelated vectors is taken to be as near to 0. The bits of such
     vectors agree with chance 1/2, not 0, so for Hamming it is the cosine prior seen through its bits,
     1 - arccos(s)/pi. The numbers are a prior, no measurement; a sample of the data replaces them.
@@ -317,7 +325,12 @@ def _reaches(threshold: float, bands: int, rows: int, recall: float, measure: st
 
 def _option(pairs: _Pairs, threshold: float, bands: int, rows: int) -> Alternative:
     candidates = pairs.candidates_per_item(bands, rows)
-    cost = Cost(sketch=SKETCH_NS * pairs.set_size * bands * rows, band=BAND_NS * bands, verify=VERIFY_NS * candidates)
+    cost = Cost(
+        sketch=SKETCH_NS * pairs.set_size * bands * rows,
+        band=BAND_NS * bands,
+        verify=VERIFY_NS * candidates,
+        reread=-REREAD_NS * pairs.set_size * math.expm1(-2.0 * candidates),
+    )
     found = candidate_probability(threshold, bands, rows, pairs.measure)
     return Alternative(bands, rows, found, candidates, cost)
 

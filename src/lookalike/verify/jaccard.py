@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from lookalike.jit import kernel
-from lookalike.types import F64Array, I64Array, Sets, U64Array
+from lookalike.jit import device, kernel
+from lookalike.types import F64Array, I64Array, U64Array
 
-__all__ = ["SortedSets", "jaccard_pairs", "sort_rows"]
+__all__ = ["jaccard", "jaccard_pairs", "similarities", "sort_rows", "sort_sets"]
 
 
 @kernel("void(Array(int64,1,'C',readonly=True), uint64[::1], uint64[::1], int64[::1])")
@@ -51,6 +51,26 @@ def sort_rows(offsets, values, spare, counts):
             values[j] = x
 
 
+@device
+def jaccard(x, i, i_end, y, j, j_end, threshold):
+    """J of the sorted sets x[i:i_end] and y[j:j_end] where it is >= threshold, otherwise -1."""
+    m, n = i_end - i, j_end - j
+    if min(m, n) == 0 or min(m, n) / max(m, n) < threshold:
+        return -1.0
+    # |A∩B| >= t/(1+t)·(|A|+|B|), less one for the rounding of this bound itself.
+    needed = np.int64(threshold / (1.0 + threshold) * (m + n)) - 1
+    both = 0
+    while i < i_end and j < j_end:
+        p, q = x[i], y[j]
+        both += np.int64(p == q)
+        i += np.int64(p <= q)
+        j += np.int64(q <= p)
+        if both + min(i_end - i, j_end - j) < needed:
+            return -1.0
+    similarity = both / (m + n - both)
+    return similarity if similarity >= threshold else -1.0
+
+
 @kernel(
     "void(Array(int64,1,'C',readonly=True), Array(uint64,1,'C',readonly=True), "
     "Array(int64,1,'C',readonly=True), Array(int64,1,'C',readonly=True), float64, float64[::1])"
@@ -58,59 +78,20 @@ def sort_rows(offsets, values, spare, counts):
 def jaccard_pairs(offsets, values, left, right, threshold, similarities):
     """similarities[p] = J(left[p], right[p]) where it is >= threshold, otherwise -1 (it was not counted to the end)."""
     for p in range(len(left)):
-        i, i_end = offsets[left[p]], offsets[left[p] + 1]
-        j, j_end = offsets[right[p]], offsets[right[p] + 1]
-        m, n = i_end - i, j_end - j
-        similarities[p] = -1.0
-        if min(m, n) == 0 or min(m, n) / max(m, n) < threshold:
-            continue
-        # |A∩B| >= t/(1+t)·(|A|+|B|), less one for the rounding of this bound itself.
-        needed = np.int64(threshold / (1.0 + threshold) * (m + n)) - 1
-        both = 0
-        while i < i_end and j < j_end:
-            x, y = values[i], values[j]
-            both += np.int64(x == y)
-            i += np.int64(x <= y)
-            j += np.int64(y <= x)
-            if both + min(i_end - i, j_end - j) < needed:
-                break
-        similarity = both / (m + n - both)
-        if similarity >= threshold:
-            similarities[p] = similarity
+        a, b = left[p], right[p]
+        similarities[p] = jaccard(values, offsets[a], offsets[a + 1], values, offsets[b], offsets[b + 1], threshold)
 
 
-class SortedSets:
-    """The sets of the items that take part in candidate pairs, sorted for merging and found by item number."""
+def sort_sets(offsets: I64Array, values: U64Array) -> U64Array:
+    """The values with each row sorted."""
+    out = values.copy()
+    longest = int(np.diff(offsets).max(initial=1))
+    sort_rows(offsets, out, np.empty(longest, np.uint64), np.empty(2 * longest + 2, np.int64))
+    return out
 
-    def __init__(self, items: int) -> None:
-        self._row = np.full(items, -1, np.int64)
-        self._offsets: list[I64Array] = [np.zeros(1, np.int64)]
-        self._values: list[U64Array] = []
-        self._rows = 0
-        self._total = 0
 
-    def add(self, numbers: I64Array, sets: Sets) -> None:
-        """Add the sets of the items `numbers`."""
-        values = sets.values.copy()
-        longest = int(sets.sizes.max(initial=1))
-        sort_rows(sets.offsets, values, np.empty(longest, np.uint64), np.empty(2 * longest + 2, np.int64))
-        self._row[numbers] = np.arange(self._rows, self._rows + len(sets))
-        self._offsets.append(sets.offsets[1:] + self._total)
-        self._values.append(values)
-        self._rows += len(sets)
-        self._total += len(values)
-
-    def _whole(self) -> tuple[I64Array, U64Array]:
-        if len(self._values) != 1:
-            self._values = [np.concatenate(self._values) if self._values else np.empty(0, np.uint64)]
-            self._offsets = [np.concatenate(self._offsets)]
-        elif len(self._offsets) != 1:
-            self._offsets = [np.concatenate(self._offsets)]
-        return self._offsets[0], self._values[0]
-
-    def similarities(self, left: I64Array, right: I64Array, threshold: float) -> F64Array:
-        """The exact similarity of each pair of items, or -1 where it is below the threshold."""
-        offsets, values = self._whole()
-        out = np.empty(len(left), np.float64)
-        jaccard_pairs(offsets, values, self._row[left], self._row[right], threshold, out)
-        return out
+def similarities(offsets: I64Array, values: U64Array, left: I64Array, right: I64Array, threshold: float) -> F64Array:
+    """The exact similarity of each pair of sorted rows, or -1 where it is below the threshold."""
+    out = np.empty(len(left), np.float64)
+    jaccard_pairs(offsets, values, left, right, threshold, out)
+    return out

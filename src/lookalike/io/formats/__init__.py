@@ -86,6 +86,7 @@ class Reading:
         faults: the bad rows of this file.
         checked: an earlier pass found these columns in this file.
         guess: the types that JSONL columns had in the block before, to try first.
+        memory: bytes that may be held; a row that is too large for it is an error. None for no limit.
     """
 
     columns: tuple[str, ...] | None
@@ -98,6 +99,7 @@ class Reading:
     faults: Faults
     checked: bool = False
     guess: dict[str, Any] = field(default_factory=dict)
+    memory: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,162 @@
+"""The certificate of a run: how much of what there is was found, measured three ways, each blind to something else.
+
+    recall   Horvitz–Thompson over the verified pairs: measures the plan, cannot see a fault of the program
+    bands    each band should be hit about equally often: a dead or biased band stands out
+    audit    a random sample of items compared exactly with all others: sees everything, in a small sample
+
+Where giant lists were left to leaders not every pair was looked at, and the recall of pairs is not defined there: what
+the certificate then says about items is from the audit alone.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lookalike.certify.audit import Audited
+from lookalike.certify.intervals import clopper_pearson
+from lookalike.config import Config
+from lookalike.matched import Matched
+from lookalike.types import BoolArray, I64Array
+from lookalike.wording import counted
+
+__all__ = ["certify"]
+
+
+def certify(config: Config, matched: Matched, audited: Audited | None) -> dict[str, Any]:
+    """The certificate as plain data, with the sentence that is printed."""
+    out: dict[str, Any] = {"notes": _notes(config, matched, audited)}
+    if matched.tally is not None:
+        recall = matched.tally.finish(certain=float(matched.folds.within)).as_dict()
+        bands, out["curve"] = recall.pop("bands"), recall.pop("curve")
+        out["bands"] = bands | {"suspicious": bands.pop("odd")}
+        out["notes"] += recall.pop("notes")
+        out["recall"] = recall
+    if audited is not None:
+        out |= _audit(matched, audited)
+    out["statement"] = _statement(config, matched, out)
+    return out
+
+
+def _audit(matched: Matched, audited: Audited) -> dict[str, Any]:
+    """Of the pairs that the audit saw, how many were found; and what is left among the kept."""
+    left, right = audited.left, audited.right
+    found = _found(matched, left, right)
+    clustering, led = matched.clustering, matched.counts.led_items > 0
+    handled = found
+    if clustering is not None:
+        kept = clustering.kept
+        handled = found | ~(kept[left] & kept[right])
+    good = handled if led else found
+    # Pairs of one item stand or fall together, so each sampled item with pairs counts once, by its share.
+    _, which = np.unique(left, return_inverse=True)
+    shares = np.bincount(which, weights=good) / np.maximum(1, np.bincount(which)) if len(left) else np.empty(0)
+    low, high = clopper_pearson(float(shares.sum()), len(shares)) if len(shares) else (0.0, 1.0)
+    missed = np.flatnonzero(~good)
+    out: dict[str, Any] = {
+        "audit": {
+            "sampled": len(audited.items),
+            "of": audited.seen,
+            "pairs": len(left),
+            "found": int(good.sum()),
+            "counted": "pairs of which one item was removed" if led else "pairs",
+            "recall": float(shares.mean()) if len(shares) else None,
+            "low": low,
+            "high": high,
+            "full": audited.full,
+            "missed": [
+                {"a": int(left[i]), "b": int(right[i]), "similarity": float(audited.similarities[i])}
+                for i in missed[np.argsort(-audited.similarities[missed], kind="stable")][:20]
+            ],
+        }
+    }
+    if clustering is not None:
+        out["left"] = _left(~handled, left, audited)
+    return out
+
+
+def _left(bad: BoolArray, left: I64Array, audited: Audited) -> dict[str, Any]:
+    """How many kept items still have a near-duplicate among the kept.
+
+    A sampled item that has later ones stands for itself and for them. That counts an item twice which has two earlier
+    near-duplicates left; where what is left are single pairs, as almost always, it is exact on average.
+    """
+    items, partners = np.unique(left[bad], return_counts=True)
+    sampled = max(1, len(audited.items))
+    low, high = clopper_pearson(len(items), sampled)
+    each = 1.0 + (float(partners.mean()) if len(items) else 1.0)
+    share = len(items) / sampled
+    return {"items": share * each * audited.seen, "low": low * each * audited.seen, "high": high * each * audited.seen}
+
+
+def _found(matched: Matched, left: I64Array, right: I64Array) -> BoolArray:
+    """Whether pairs of items are identical or among the matches."""
+    leader = matched.folds.leader
+    a, b = leader[left].astype(np.int64), leader[right].astype(np.int64)
+    first, second = np.minimum(a, b), np.maximum(a, b)
+    known = np.sort((matched.left << 32) | matched.right)
+    wanted = (first << 32) | second
+    # Items that are identical to those compared against are removed as such, and not compared with one another.
+    same: BoolArray = (a == b) | (np.maximum(a, b) < matched.folds.references)
+    if not len(known):
+        return same
+    place = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+    found: BoolArray = same | (known[place] == wanted)
+    return found
+
+
+def _statement(config: Config, matched: Matched, parts: dict[str, Any]) -> str:
+    pairs = matched.folds.unfolded(matched.left, matched.right) + matched.folds.within
+    sentence = f"found {counted(pairs, 'pair')} at >= {config.threshold:g}"
+    if matched.counts.led_items:
+        sentence += " (giant lists were compared with their leaders only, and their pairs are not all counted)"
+    recall = parts.get("recall")
+    if recall is not None and recall["recall"] is not None:
+        sentence += (
+            f"; estimated recall {recall['recall']:.4f} (95% interval {recall['low']:.4f} to {recall['high']:.4f})"
+        )
+    sentence += {
+        "exact": "; precision 1 (all verified)",
+        "sketch": "; not verified exactly (verify=sketch)",
+        "none": "; not verified (verify=none)",
+    }[config.verify]
+    left = parts.get("left")
+    if left is not None:
+        kept = int(matched.clustering.kept.sum()) if matched.clustering is not None else 0
+        sentence += (
+            f"; about {left['items']:,.0f} of the {kept:,} kept items still have a near-duplicate "
+            f"(95% interval {left['low']:,.0f} to {left['high']:,.0f})"
+        )
+    return sentence
+
+
+def _notes(config: Config, matched: Matched, audited: Audited | None) -> list[str]:
+    """Everything that bends an assumption."""
+    counts, notes = matched.counts, []
+    if config.verify == "sketch":
+        notes.append("verify=sketch: similarities are estimates, so precision and recall are those of the estimate")
+    if config.verify == "none":
+        notes.append("verify=none: candidates were not compared, so precision is unknown")
+    if counts.giant_items:
+        notes.append(
+            f"{counts.giant_items:,} items of buckets with too many items were joined exactly, by their rare elements: "
+            "their pairs are found whatever the bands say"
+        )
+    if counts.led_items:
+        notes.append(
+            f"{counts.led_items:,} items of giant lists were compared with leaders, not with one another: "
+            "every removed item matches its keeper, but not all their pairs are listed"
+        )
+        if config.cluster == "components":
+            notes.append("components of giant lists are connected through their leaders only")
+    if counts.unexamined_items:
+        notes.append(
+            f"{counts.unexamined_items:,} items of giant lists matched none of their leaders and were not compared "
+            "with the rest of the list"
+        )
+    if counts.unaudited_items:
+        notes.append(f"{counts.unaudited_items:,} items have more than a million elements and were not audited")
+    if audited is not None and audited.full:
+        notes.append(f"{audited.full:,} audited items have many near-duplicates; only the first of them were checked")
+    return notes

@@ -1,0 +1,1 @@
+"""What a run can say about its own recall."""

@@ -1,0 +1,113 @@
+"""Which item stands for which, from verified matches, by the configured clustering and keep policy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from lookalike.cluster.components import components
+from lookalike.cluster.representative import representatives
+from lookalike.collide.fold import Folds
+from lookalike.comparing import Comparing, Led
+from lookalike.config import Config
+from lookalike.store.matches import Matches
+from lookalike.types import BoolArray, F64Array, I64Array, U32Array
+
+__all__ = ["Clustering", "best_copies", "cluster"]
+
+
+@dataclass(frozen=True, slots=True)
+class Clustering:
+    """keeper[i] is the item that stands for item i (itself if it is kept); similarity[i] how alike they are."""
+
+    keeper: U32Array
+    similarity: F64Array
+
+    @property
+    def kept(self) -> BoolArray:
+        kept: BoolArray = self.keeper == np.arange(len(self.keeper), dtype=np.uint32)
+        return kept
+
+    @property
+    def sizes(self) -> I64Array:
+        """The number of items that each item stands for."""
+        return np.bincount(self.keeper, minlength=len(self.keeper))
+
+
+def cluster(
+    config: Config,
+    folds: Folds,
+    rank: I64Array | None,
+    matches: Matches,
+    comparing: Comparing,
+    led: list[Led],
+) -> Clustering:
+    """Cluster the leaders of identical items, then everybody with them.
+
+    The best copy of each item in keep order stands for it, and the items are walked in the order of their best copies.
+    """
+    best = best_copies(folds, rank)
+    order = rank if rank is None else rank[best]
+    if config.cluster == "representative":
+        keeper, similarity = _representative(len(best), order, matches, comparing, led)
+        if config.verify == "none":
+            similarity = np.where(keeper == np.arange(len(keeper)), 1.0, np.nan)
+    else:
+        keeper, similarity = _connected(len(best), order, matches, comparing)
+    leader = folds.leader
+    of_item = best[keeper[leader]]
+    own = keeper[leader] == leader
+    return Clustering(of_item.astype(np.uint32), np.where(own, 1.0, similarity[leader]))
+
+
+def best_copies(folds: Folds, rank: I64Array | None) -> I64Array:
+    """For each leader the item among those it leads that comes first in keep order."""
+    if rank is None:
+        return np.arange(len(folds.leader))
+    first = np.full(len(rank), len(rank), np.int64)
+    np.minimum.at(first, folds.leader, rank)
+    by_rank = np.empty(len(rank) + 1, np.int64)
+    by_rank[rank] = np.arange(len(rank))
+    # Items that are led by another lead nothing, and stand for themselves here.
+    by_rank[len(rank)] = -1
+    best = by_rank[first]
+    return np.where(best < 0, np.arange(len(rank)), best)
+
+
+def _representative(
+    items: int,
+    rank: I64Array | None,
+    matches: Matches,
+    comparing: Comparing,
+    led: list[Led],
+) -> tuple[U32Array, F64Array]:
+    """Greedy; the kept items of giant lists are examined again until none of them match.
+
+    An item may have been attached to a leader that is itself removed, for another item, and is kept then although it
+    was not compared with the rest of its list.
+    """
+    while True:
+        left, right, similarities = matches.arrays()
+        keeper, similarity = representatives(items, rank, left, right, np.nan_to_num(similarities, nan=1.0))
+        kept = keeper == np.arange(items, dtype=np.uint32)
+        if not sum(comparing.lead(each, kept, matches) for each in led):
+            return keeper, similarity
+
+
+def _connected(items: int, rank: I64Array | None, matches: Matches, comparing: Comparing) -> tuple[U32Array, F64Array]:
+    """Connected items; the best of each stays. Similarity to it is told even where it is below the threshold."""
+    left, right, _ = matches.arrays()
+    root = components(items, left, right)
+    keeper = root
+    if rank is not None:
+        first = np.full(items, np.iinfo(np.int64).max, np.int64)
+        np.minimum.at(first, root, rank)
+        is_best = rank == first[root]
+        by_root = np.zeros(items, np.uint32)
+        by_root[root[is_best]] = np.flatnonzero(is_best)
+        keeper = by_root[root]
+    others = np.flatnonzero(keeper != np.arange(items, dtype=np.uint32))
+    similarity = np.ones(items, np.float64)
+    similarity[others] = comparing.similarity_of(others, keeper[others].astype(np.int64))
+    return keeper, similarity

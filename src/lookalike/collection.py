@@ -1,0 +1,69 @@
+"""All the items of a run under one numbering: those of a collection to compare against first, then the run's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from lookalike.config import Config
+from lookalike.io.source import Flags, Source
+from lookalike.items import ItemBatch, Items, open_items
+from lookalike.types import BoolArray
+
+__all__ = ["Collection", "open_collection", "rows_from"]
+
+
+@dataclass(slots=True)
+class Collection:
+    """`items` are the run's own; `against`, where there is one, is only compared with, and its items come first.
+
+    `references` is the number of those, known once they have been read.
+    """
+
+    items: Items
+    against: Items | None = None
+    references: int = 0
+
+    @property
+    def parts(self) -> tuple[Items, ...]:
+        return (self.items,) if self.against is None else (self.against, self.items)
+
+    def size(self) -> int | None:
+        """Bytes that a pass reads."""
+        sizes = [part.source.size() for part in self.parts]
+        return None if None in sizes else sum(size for size in sizes if size is not None)
+
+    def again(self, wanted: BoolArray, on_read: Callable[[int], None]) -> Iterator[ItemBatch]:
+        """The batches that hold a wanted item, numbered over all parts; the others need not be decoded."""
+        first = 0
+        for part in self.parts:
+            count = self.references if part is self.against else len(wanted) - self.references
+            flags = wanted[first : first + count]
+            only = flags if part.unit == "document" else None
+            for batch in part.batches(on_read=on_read, only=only):
+                if part.unit == "document" or flags[batch.first : batch.first + len(batch.values)].any():
+                    yield replace(batch, first=batch.first + first)
+            first += count
+
+
+def open_collection(source: Source, against: Source | None, config: Config) -> Collection:
+    """The items that the options ask for; a collection to compare against is read with the same options."""
+    items = open_items(source, config)
+    if against is None:
+        return Collection(items)
+    # What only tells the run's own items apart need not be there.
+    here = against.schema().names
+    other = replace(config, report_by=None, id=config.id if config.id in here else None)
+    return Collection(items, open_items(against, other))
+
+
+def rows_from(source: Source, start: int) -> Flags | None:
+    """Flags that leave out the rows before `start`, where the number of rows is known without reading them."""
+    count = source.count() if start else None
+    if count is None:
+        return None
+    flags = np.ones(count, np.bool_)
+    flags[:start] = False
+    return flags

@@ -1,0 +1,206 @@
+"""Buckets as an index: from an item to the buckets it is in, and from those to its candidates.
+
+The idea. Write the buckets of all bands one after another; `where` lists for each item the places in which it stands.
+The candidates of an item are what follows it in its buckets, each noted once by a stamp, whatever number of bands it
+shares. So no list of candidate pairs is ever sorted or held: they come out item by item, ordered by (left, right), in
+chunks of bounded size, and the buckets need 12 bytes for each of their members.
+
+    band 0: {2, 5, 9} {3, 4}     band 1: {2, 9}
+    members  2 5 9 | 3 4 | 2 9        item 2 stands at 0 and 5: its candidates are 5, 9 and (seen) 9
+
+`hits` tells afterwards in which bands a pair met: those whose bucket holds both.
+
+Where buckets have probes (see `group.py`), a pair needs the smaller of its two items to be no probe there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lookalike.collide.group import Groups
+from lookalike.jit import kernel
+from lookalike.types import BoolArray, I64Array, U16Array, U32Array
+
+__all__ = ["Buckets"]
+
+_HALF = np.int64(32)
+_LOW = np.int64((1 << 32) - 1)
+
+
+@kernel("void(Array(uint32,1,'C',readonly=True), int64[::1], uint32[::1])")
+def _place_members(members, offsets, where):
+    """where[offsets[i] : offsets[i + 1]] = the places of item i in members, ascending; offsets are counted here."""
+    for i in range(len(offsets)):
+        offsets[i] = 0
+    for place in range(len(members)):
+        offsets[np.int64(members[place]) + 1] += 1
+    for i in range(len(offsets) - 1):
+        offsets[i + 1] += offsets[i]
+    for place in range(len(members)):
+        item = np.int64(members[place])
+        where[offsets[item]] = np.uint32(place)
+        offsets[item] += 1
+    for i in range(len(offsets) - 1, 0, -1):
+        offsets[i] = offsets[i - 1]
+    offsets[0] = 0
+
+
+@kernel(
+    "int64(int64, int64, Array(uint32,1,'C',readonly=True), Array(uint32,1,'C',readonly=True), "
+    "Array(int64,1,'C',readonly=True), Array(int64,1,'C',readonly=True), Array(int64,1,'C',readonly=True), "
+    "Array(uint32,1,'C',readonly=True), Array(uint8,1,'C',readonly=True), uint32[::1], int64[::1], int64[::1], "
+    "int64[::1])"
+)
+def _emit(item, end, members, bucket, starts, splits, offsets, where, apart, stamps, left, right, filled):
+    """Fill left and right with the candidates of the items from `item` on; the first item that was not done.
+
+    A candidate is larger than the item, shares a bucket in which the item is no probe, and is not, like the item,
+    set apart. filled[0] tells how many there are. It stops before an item whose candidates might not fit.
+    """
+    count = 0
+    while item < end:
+        room = count
+        for e in range(offsets[item], offsets[item + 1]):
+            place = np.int64(where[e])
+            room += starts[np.int64(bucket[place]) + 1] - place
+        if room > len(left):
+            break
+        for e in range(offsets[item], offsets[item + 1]):
+            place = np.int64(where[e])
+            b = np.int64(bucket[place])
+            if place >= splits[b]:
+                continue
+            for other in range(place + 1, starts[b + 1]):
+                partner = np.int64(members[other])
+                if partner <= item or stamps[partner] == np.uint32(item + 1):
+                    continue
+                stamps[partner] = np.uint32(item + 1)
+                if apart[item] and apart[partner]:
+                    continue
+                left[count] = item
+                right[count] = partner
+                count += 1
+        item += 1
+    filled[0] = count
+    return item
+
+
+@kernel(
+    "int64(Array(int64,1,'C',readonly=True), Array(int64,1,'C',readonly=True), Array(uint32,1,'C',readonly=True), "
+    "Array(int64,1,'C',readonly=True), Array(uint32,1,'C',readonly=True), Array(uint16,1,'C',readonly=True), "
+    "int64[::1], uint16[::1])"
+)
+def _shared_bands(left, right, bucket, offsets, where, band, ends, bands):
+    """bands[ends[p] : ends[p + 1]] = the bands in which pair p shares a bucket; how many are needed in all.
+
+    With too little room in `bands` nothing more is written, and the caller comes again.
+    """
+    count = 0
+    ends[0] = 0
+    for p in range(len(left)):
+        i, i_end = offsets[left[p]], offsets[left[p] + 1]
+        j, j_end = offsets[right[p]], offsets[right[p] + 1]
+        while i < i_end and j < j_end:
+            x, y = bucket[where[i]], bucket[where[j]]
+            if x == y:
+                if count < len(bands):
+                    bands[count] = band[x]
+                count += 1
+            i += np.int64(x <= y)
+            j += np.int64(y <= x)
+        ends[p + 1] = count
+    return count
+
+
+class Buckets:
+    """The buckets of all bands, over items 0 … items - 1."""
+
+    def __init__(self, items: int, groups: Sequence[Groups]) -> None:
+        sizes = [len(each.members) for each in groups]
+        self.items = items
+        self.members: U32Array = _stack([each.members for each in groups], np.uint32)
+        counts = _stack([np.diff(each.starts) for each in groups], np.int64)
+        before = np.concatenate([[0], np.cumsum(sizes)])
+        self._starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        self._splits: I64Array = _stack([g.splits + at for g, at in zip(groups, before, strict=False)], np.int64)
+        self._bucket = np.repeat(np.arange(len(counts), dtype=np.uint32), counts)
+        self._band: U16Array = np.repeat(np.arange(len(groups)), [len(each) for each in groups]).astype(np.uint16)
+        self._offsets = np.empty(items + 1, np.int64)
+        self._where = np.empty(len(self.members), np.uint32)
+        _place_members(self.members, self._offsets, self._where)
+
+    def candidates(
+        self, apart: BoolArray | None = None, *, chunk: int = 1 << 20, on_items: Callable[[int], None] = lambda _: None
+    ) -> Iterator[tuple[I64Array, I64Array]]:
+        """Every pair of items that share a bucket, once, by (left, right), in arrays of up to `chunk` pairs.
+
+        Pairs of two items that are set apart are left out.
+        """
+        stamps = np.zeros(self.items, np.uint32)
+        flags = np.zeros(self.items, np.bool_) if apart is None else apart
+        filled = np.zeros(1, np.int64)
+        item = 0
+        while item < self.items:
+            left, right = np.empty(chunk, np.int64), np.empty(chunk, np.int64)
+            done = _emit(
+                item, self.items, self.members, self._bucket, self._starts, self._splits, self._offsets, self._where,
+                flags.view(np.uint8), stamps, left, right, filled,
+            )  # fmt: skip
+            if done == item:
+                # This item alone has more than a chunk.
+                chunk *= 2
+                continue
+            count = int(filled[0])
+            if count:
+                packed = (left[:count] << _HALF) | right[:count]
+                packed.sort()
+                yield packed >> _HALF, packed & _LOW
+            on_items(done - item)
+            item = done
+
+    def pairs(self) -> int:
+        """How many pairs the buckets hold, one that shares several buckets counted for each."""
+        return int(self._counts().sum())
+
+    def _counts(self) -> I64Array:
+        """The pairs of each bucket: of two that are no probes, or of one with a probe."""
+        indexed = self._splits - self._starts[:-1]
+        return indexed * (indexed - 1) // 2 + indexed * (self._starts[1:] - self._splits)
+
+    def draw(self, count: int, seed: int = 0) -> tuple[I64Array, I64Array, I64Array]:
+        """Pairs drawn at random, each as often as it shares buckets: (left, right, in how many buckets it is)."""
+        rng = np.random.default_rng(seed)
+        ends = np.cumsum(self._counts())
+        bucket = np.searchsorted(ends, rng.integers(ends[-1], size=count), side="right")
+        start, split, end = self._starts[bucket], self._splits[bucket], self._starts[bucket + 1]
+        indexed = split - start
+        among = indexed * (indexed - 1) // 2
+        probe = rng.random(count) * (among + indexed * (end - split)) >= among
+        first = start + (rng.random(count) * indexed).astype(np.int64)
+        # The second of two that are no probes is any other one; a probe is any of them.
+        other = (
+            start + (first - start + 1 + (rng.random(count) * np.maximum(indexed - 1, 1)).astype(np.int64)) % indexed
+        )
+        second = np.where(probe, split + (rng.random(count) * (end - split)).astype(np.int64), other)
+        a, b = self.members[first].astype(np.int64), self.members[second].astype(np.int64)
+        left, right = np.minimum(a, b), np.maximum(a, b)
+        ends, _ = self.hits(left, right)
+        return left, right, np.diff(ends)
+
+    def hits(self, left: I64Array, right: I64Array) -> tuple[I64Array, U16Array]:
+        """(offsets, bands): pair p met in the bands[offsets[p] : offsets[p + 1]]."""
+        ends = np.empty(len(left) + 1, np.int64)
+        room = 16 * len(left) + 16
+        while True:
+            bands = np.empty(room, np.uint16)
+            room = _shared_bands(left, right, self._bucket, self._offsets, self._where, self._band, ends, bands)
+            if room <= len(bands):
+                return ends, bands[:room]
+
+
+def _stack(parts: Sequence[NDArray[Any]], dtype: type[np.generic]) -> NDArray[Any]:
+    return np.concatenate(parts) if parts else np.empty(0, dtype)

@@ -1,0 +1,320 @@
+"""The second pass: read again what shares a bucket with another item, and compare it exactly.
+
+Each part of the items (see `grouping.py`) has a store of rows, filled in one pass over the input; then part after part
+the candidates of its buckets are compared, chunk by chunk on several threads. A part that is larger than the memory
+stays in its file, and each chunk gathers the rows that it needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.certify.recall import PairTally
+from lookalike.collection import Collection
+from lookalike.collide.buckets import Buckets
+from lookalike.collide.fold import Folds
+from lookalike.collide.group import Groups
+from lookalike.counts import Counts
+from lookalike.errors import OptionError
+from lookalike.giants import Join, Leading
+from lookalike.grouping import MOST, Grouped, Part
+from lookalike.items import ItemBatch
+from lookalike.measures import Judge, Measure, grouped
+from lookalike.parallel import ordered_map
+from lookalike.progress import Progress
+from lookalike.room import Room, weight
+from lookalike.specimens import Specimens
+from lookalike.store.matches import Matches
+from lookalike.store.rows import Rows
+from lookalike.store.work import Work, spilling
+from lookalike.types import BoolArray, F64Array, I64Array, U16Array, U32Array, U64Array
+from lookalike.verify.jaccard import similarities
+
+__all__ = ["Comparing", "Led"]
+
+_CHUNK = 1 << 19
+_MOST_PARTS = 256
+# Pairs of giant lists that are compared to estimate how many there are: 1% of error where one in four matches.
+_DRAWN = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Led:
+    """The giant lists of one part that were clustered by leaders: `items[row]` is the item of a row of the store."""
+
+    items: I64Array
+    leading: Leading
+
+
+@dataclass(slots=True)
+class Comparing:
+    """Compares the items of buckets.
+
+    Without a judge candidates are taken as they are. With `all_pairs` the pairs of giant lists are all compared;
+    otherwise leaders see to them.
+    """
+
+    collection: Collection
+    measure: Measure
+    judge: Judge | None
+    folds: Folds
+    counts: Counts
+    work: Work
+    memory: int
+    threads: int
+    progress: Progress
+    all_pairs: bool
+    max_pairs: int
+    specimens: Specimens
+    spilled: int = 0
+    parts: list[Part] = field(default_factory=list)
+    stores: list[Rows] = field(default_factory=list)
+
+    def load(self, groups: Grouped, sizes: U32Array) -> None:
+        """Read the items that share a bucket again; a store of rows for each part of them."""
+        if self.judge is None:
+            self.parts = list(groups.parts(np.zeros(len(sizes), np.int64), 1))
+            return
+        lengths = self.judge.lengths(sizes)
+        total = 8 * int(lengths[groups.wanted()].sum())
+        # Each part has a file that stays open; parts that are too large for the memory are read piece by piece.
+        self.parts = parts = list(groups.parts(8 * lengths, max(self.memory // 2, total // _MOST_PARTS)))
+        number, place = np.zeros(len(sizes), np.uint16), np.zeros(len(sizes), np.uint32)
+        wanted = np.zeros(len(sizes), np.bool_)
+        needed = 8 * sum(int(lengths[part.items].sum()) for part in parts)
+        fits = len(parts) <= 1 and needed <= self.memory // 2
+        with spilling("" if fits else str(self.work.folder), needed):
+            for each, part in enumerate(parts):
+                number[part.items], wanted[part.items] = each, True
+                place[part.items] = np.arange(len(part.items), dtype=np.uint32)
+                file = None if fits else self.work.folder / f"rows-{each:04}.bin"
+                self.stores.append(Rows(lengths[part.items], file))
+            self.spilled += 0 if fits else needed
+            if parts or len(self.specimens.items):
+                self._read(wanted, number, place)
+
+    def close(self) -> None:
+        """Forget the rows."""
+        for store in self.stores:
+            store.close()
+
+    def _read(self, wanted: BoolArray, number: U16Array, place: U32Array) -> None:
+        judge, room = self.judge, Room(self.memory, self.threads)
+        assert judge is not None
+
+        def work(batch: ItemBatch) -> None:
+            self.specimens.catch(batch.first, batch.values)
+            chosen = np.flatnonzero(wanted[batch.first : batch.first + len(batch.values)])
+            if len(chosen) == 0:
+                return
+            groups = None if batch.groups is None else batch.groups[chosen]
+            values = batch.values if len(chosen) == len(batch.values) else batch.values.take(pa.array(chosen))
+            with room.enter(batch, self.collection.items.source):
+                offsets, words = judge.rows(grouped(self.measure.represent(values), groups))
+            items = chosen + batch.first
+            for each in np.unique(number[items]):
+                mine = number[items] == each
+                first, end = int(place[items[mine][0]]), int(place[items[mine][-1]]) + 1
+                self.stores[each].put(first, end, words if mine.all() else words[np.repeat(mine, np.diff(offsets))])
+
+        with self.progress.stage("reading what must be compared", self.collection.size(), "B") as stage:
+            looked_at = wanted.copy()
+            looked_at[self.specimens.items] = True
+            batches = self.collection.again(looked_at, stage.advance)
+            for _ in ordered_map(work, batches, self.threads, weight=weight, most=self.memory // 4):
+                pass
+
+    def compare(self, matches: Matches, tally: PairTally | None, rank: I64Array | None) -> list[Led]:
+        """Compare all candidates; the giant lists that were left to leaders.
+
+        `rank` is the place of each item in keep order; None is their own order.
+        """
+        if self.judge is None:
+            for part in self.parts:
+                self._accept(part, matches, rank)
+            return []
+        led = []
+        with self.progress.stage("comparing candidates", sum(len(part.items) for part in self.parts)) as stage:
+            for part, store in zip(self.parts, self.stores, strict=True):
+                led += self._compare(part, store, matches, tally, rank)
+                stage.advance(len(part.items))
+        return led
+
+    def _accept(self, part: Part, matches: Matches, rank: I64Array | None) -> None:
+        """Candidates as they are; of a giant bucket only those with the item that comes first in keep order."""
+        large = [np.diff(each.starts) > (MOST if not self.all_pairs else len(part.items)) for each in part.buckets]
+        small = [each.chosen(~flags) for each, flags in zip(part.buckets, large, strict=True)]
+        for left, right in Buckets(len(part.items), small).candidates(chunk=_CHUNK):
+            self._note_unverified(part.items[left], part.items[right], matches)
+        for each, flags in zip(part.buckets, large, strict=True):
+            for bucket in np.flatnonzero(flags):
+                items = part.items[each.members[each.starts[bucket] : each.starts[bucket + 1]]]
+                first = items[0] if rank is None else items[np.argmin(rank[items])]
+                self.counts.led_items += len(items)
+                rest = items[items != first]
+                self._note_unverified(np.full(len(rest), first), rest, matches)
+
+    def _note_unverified(self, left: I64Array, right: I64Array, matches: Matches) -> None:
+        left, right = self._own(left, right)
+        self.counts.candidates += len(left)
+        self._note(left, right, np.full(len(left), np.nan), matches, None)
+
+    def _compare(
+        self, part: Part, store: Rows, matches: Matches, tally: PairTally | None, rank: I64Array | None
+    ) -> list[Led]:
+        """Compare the candidates of one part."""
+        assert self.judge is not None
+        led = []
+        buckets = Buckets(len(part.items), part.buckets)
+        pairs = buckets.candidates(part.giant, chunk=_CHUNK)
+        for left, right, similarity in self._verified(store, pairs, part.items):
+            ends, bands = buckets.hits(left, right)
+            self._note(part.items[left], part.items[right], similarity, matches, tally, (ends, bands))
+        del buckets
+        giant = np.flatnonzero(part.giant)
+        if len(giant):
+            join = Join.of(store, giant, self.judge.threshold, self.memory // 4, all_pairs=self.all_pairs)
+            if self.all_pairs:
+                self._estimate(join, store, part.items, matches)
+            for left, right, similarity in self._verified(store, join.candidates(), part.items):
+                self._note(part.items[left], part.items[right], similarity, matches, tally)
+            if len(join.large):
+                order = np.arange(len(part.items)) if rank is None else rank[part.items]
+                own = part.items[join.rows] >= self.collection.references
+                leading = Leading(join, store, order[join.rows], own, self.judge.threshold, self.memory // 4)
+                self.counts.led_items += int(leading.everyone().sum())
+                led.append(Led(part.items, leading))
+                self.lead(led[-1], None, matches)
+        return led
+
+    def _estimate(self, join: Join, store: Rows, items: I64Array, matches: Matches) -> None:
+        """Tell how many pairs the giant lists will give, from a sample; refuse what would be too many.
+
+        A drawn pair stands for all pairs of the lists, over the lists it is in: for so many it would be drawn.
+        """
+        total = join.buckets.pairs()
+        if total <= self.max_pairs // 100:
+            return
+        left, right, lists = join.buckets.draw(_DRAWN)
+        rows = join.rows[left], join.rows[right]
+        whole = store.take(0, len(store)) if store.file is None else None
+        jaccard = np.concatenate([*self._jaccard(store, whole, *rows, self.judge.threshold if self.judge else 0.0)])
+        weights = self.folds.weights(items[rows[0]], items[rows[1]]) * (jaccard >= 0) / np.maximum(1, lists)
+        about = total * float(weights.mean()) + matches.pairs + self.folds.within
+        self.progress.note(f"about {about:,.0f} pairs are expected")
+        if about > self.max_pairs:
+            raise OptionError(too_many(about, self.max_pairs, "about "))
+
+    def lead(self, led: Led, kept: BoolArray | None, matches: Matches) -> int:
+        """Attach the items of giant lists, or those that are kept, to leaders, and compare what is left.
+
+        How many matches that gave. Among kept items each of them is new: a known one would have removed an end.
+        """
+        assert self.judge is not None
+        before = len(matches)
+        alive = led.leading.everyone()
+        if kept is not None:
+            alive &= kept[led.items[led.leading.join.rows]]
+        leading, items = led.leading, led.items
+        left, right, jaccard, rest = leading.run(alive)
+        self.counts.candidates += len(left)
+        self._note(items[left], items[right], self.judge.similarity(jaccard), matches, None)
+        pairs = ((leading.join.rows[a], leading.join.rows[b]) for a, b in _bucketed(len(leading.join.rows), rest))
+        for left, right, similarity in self._verified(leading.store, pairs, items):
+            self._note(items[left], items[right], similarity, matches, None)
+        return len(matches) - before
+
+    def similarity_of(self, left: I64Array, right: I64Array) -> F64Array:
+        """The similarity of any two items of one part, however low."""
+        out = np.full(len(left), np.nan)
+        if self.judge is None:
+            return out
+        for part, store in zip(self.parts, self.stores, strict=True):
+            at = np.searchsorted(part.items, left)
+            mine = np.flatnonzero(part.items[np.minimum(at, len(part.items) - 1)] == left)
+            rows = at[mine], np.searchsorted(part.items, right[mine])
+            whole = store.take(0, len(store)) if store.file is None else None
+            parts = self._jaccard(store, whole, *rows, 0.0)
+            out[mine] = self.judge.similarity(np.concatenate([np.empty(0), *parts]))
+        return out
+
+    def _verified(
+        self, store: Rows, pairs: Iterator[tuple[I64Array, I64Array]], items: I64Array
+    ) -> Iterator[tuple[I64Array, I64Array, F64Array]]:
+        """Of the candidate pairs of rows those that match, with their similarity."""
+        judge = self.judge
+        assert judge is not None
+        whole = store.take(0, len(store)) if store.file is None or store.nbytes <= self.memory // 2 else None
+
+        def work(pair: tuple[I64Array, I64Array]) -> tuple[int, I64Array, I64Array, F64Array]:
+            left, right = pair
+            if self.collection.references:
+                own = np.maximum(items[left], items[right]) >= self.collection.references
+                left, right = left[own], right[own]
+            jaccard = np.concatenate([np.empty(0), *self._jaccard(store, whole, left, right, judge.threshold)])
+            hit = jaccard >= 0
+            return len(left), left[hit], right[hit], judge.similarity(jaccard[hit])
+
+        for count, left, right, similarity in ordered_map(work, pairs, self.threads):
+            self.counts.candidates += count
+            if len(left):
+                yield left, right, similarity
+
+    def _jaccard(
+        self, store: Rows, whole: tuple[I64Array, U64Array] | None, left: I64Array, right: I64Array, threshold: float
+    ) -> Iterator[F64Array]:
+        """The similarities of the pairs in order, -1 below the threshold; rows that are not held are gathered."""
+        if whole is not None:
+            yield similarities(*whole, left, right, threshold)
+            return
+        rows = np.unique(np.concatenate([left, right]))
+        size = 8 * int((store.offsets[rows + 1] - store.offsets[rows]).sum())
+        if size > self.memory // (8 * self.threads) and len(left) > 1:
+            half = len(left) // 2
+            yield from self._jaccard(store, None, left[:half], right[:half], threshold)
+            yield from self._jaccard(store, None, left[half:], right[half:], threshold)
+            return
+        gathered = store.gather(rows)
+        yield similarities(*gathered, np.searchsorted(rows, left), np.searchsorted(rows, right), threshold)
+
+    def _own(self, left: I64Array, right: I64Array) -> tuple[I64Array, I64Array]:
+        """The pairs of which at least one item is the run's own: those compared against are not compared."""
+        if not self.collection.references:
+            return left, right
+        own = np.maximum(left, right) >= self.collection.references
+        return left[own], right[own]
+
+    def _note(
+        self,
+        left: I64Array,
+        right: I64Array,
+        similarity: F64Array,
+        matches: Matches,
+        tally: PairTally | None,
+        hits: tuple[I64Array, U16Array] | None = None,
+    ) -> None:
+        weights = self.folds.weights(left, right)
+        if tally is not None and len(left):
+            sure = np.full(len(left), hits is None)
+            ends, bands = hits or (np.zeros(len(left) + 1, np.int64), np.empty(0, np.uint16))
+            tally.add(similarity, weights, sure, ends, bands)
+        matches.add(np.minimum(left, right), np.maximum(left, right), similarity)
+        matches.pairs += int(weights.sum())
+        if self.all_pairs and matches.pairs + self.folds.within > self.max_pairs:
+            raise OptionError(too_many(matches.pairs + self.folds.within, self.max_pairs, "at least "))
+
+
+def too_many(pairs: int | float, most: int, about: str = "") -> str:
+    """Why the pairs are not listed."""
+    return (
+        f"there are {about}{pairs:,.0f} pairs, more than max_pairs = {most:,}: "
+        "ask for clusters or dedup instead, raise the threshold, or raise max_pairs"
+    )
+
+
+def _bucketed(items: int, groups: Groups) -> Iterator[tuple[I64Array, I64Array]]:
+    yield from Buckets(items, [groups]).candidates()

@@ -1,0 +1,35 @@
+"""What was seen on the way; every cap, skip and replacement is here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["Counts"]
+
+
+@dataclass(slots=True)
+class Counts:
+    """Of the run's own items, unless it says otherwise."""
+
+    items: int = 0
+    rows: int = 0
+    null: int = 0
+    empty: int = 0
+    short: int = 0
+    invalid_utf8: int = 0
+    skipped_rows: int = 0
+    # Items of the collection that was compared against.
+    references: int = 0
+    # Items with so many elements that the audit does not look at them.
+    unaudited_items: int = 0
+    # Items that are identical to an earlier one.
+    identical: int = 0
+    candidates: int = 0
+    matches: int = 0
+    # Items in the largest bucket of any band, and what became of buckets that were too large to compare pair by pair.
+    largest_bucket: int = 0
+    giant_buckets: int = 0
+    giant_items: int = 0
+    # Items of giant lists that were compared with leaders only, and those that could not even be examined that way.
+    led_items: int = 0
+    unexamined_items: int = 0

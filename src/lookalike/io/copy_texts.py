@@ -1,0 +1,79 @@
+"""Text files as they are, or with edited text: a file for each kept row."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pyarrow as pa
+
+from lookalike.errors import OptionError
+from lookalike.io.changes import Changes
+from lookalike.io.crew import Crew, Job
+from lookalike.io.mirror import mirrored
+from lookalike.io.places import Place
+from lookalike.io.source import OnRead
+from lookalike.io.texts import TextSource
+from lookalike.io.write import open_output
+
+_FILES_AT_ONCE = 64
+
+__all__ = ["copy_texts"]
+
+
+def copy_texts(
+    source: TextSource, changes: Changes, folder: Path, crew: Crew, on_read: OnRead, into: bool
+) -> list[str]:
+    """Copy the kept text files to a folder; returns their names.
+
+    With `into` a file that has the size of its original is left as it is: a million small files are not worth a
+    record each. Edited texts are written anew.
+    """
+    if changes.add is not None:
+        raise OptionError("text files have no columns to add to; write to .parquet, .jsonl or .csv")
+    names = mirrored(source.places)
+    files = source.rows()
+    kept = [files[number] for number in changes.mask(0, len(files)).nonzero()[0].tolist()]
+    for parent in {(folder / names[file]).parent for file in kept}:
+        parent.mkdir(parents=True, exist_ok=True)
+    if changes.edit is None:
+        todo = [(source.places[file], folder / names[file]) for file in kept]
+        crew.run(_jobs(todo, on_read, into), lambda _: None)
+    else:
+        for batch in source.batches(None, on_read):
+            texts = changes.edited(batch).rows.column("text").cast(pa.large_binary()).to_pylist()
+            for row in changes.mask(batch.first, len(texts)).nonzero()[0].tolist():
+                place, target = source.places[batch.file + row], folder / names[batch.file + row]
+                with open_output(target, place.compression) as out:
+                    out.write(texts[row])
+                if into:
+                    _sync(target)
+    return [names[file] for file in kept]
+
+
+def _jobs(todo: list[tuple[Place, Path]], on_read: OnRead, into: bool) -> Iterator[Job[None]]:
+    for start in range(0, len(todo), _FILES_AT_ONCE):
+        yield (lambda: 0), partial(_copy, todo[start : start + _FILES_AT_ONCE], on_read, into)
+
+
+def _copy(todo: list[tuple[Place, Path]], on_read: OnRead, into: bool) -> None:
+    for place, target in todo:
+        if into and target.is_file() and target.stat().st_size == place.size():
+            on_read(target.stat().st_size)
+            continue
+        with place.open() as raw, open_output(target, None) as out:
+            while data := raw.read(1 << 20):
+                out.write(data)
+                on_read(len(data))
+        if into:
+            _sync(target)
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,110 @@
+"""Planning on the data: a sample decides bands and rows, and tells what time, memory and disk a run will need.
+
+Long runs only: a small collection takes no longer than its sample, and gets the plan that its options alone give. The
+sample is the first rows, and of these the items with the smallest fingerprints: the same from every format and engine.
+A sample that is not typical costs time, never recall, which depends on bands and rows alone.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from lookalike.collection import Collection
+from lookalike.config import Config
+from lookalike.measures import Jaccard
+from lookalike.sample import Sample, sample_items
+from lookalike.theory import Plan, plan
+
+__all__ = ["LONG_RUN", "Expected", "plan_run"]
+
+# Items from which on a run is planned on its data.
+LONG_RUN = 100_000
+# Stored bytes from which on that may be so, where the number of rows is not known without reading them all.
+_LONG_BYTES = 10_000_000
+_SAMPLE_ROWS = 4_000
+
+# Nanoseconds of one core for a byte of text, measured on Parquet with zstd (2 cores, AVX2): fixed, so that what is
+# expected depends on the input alone. Other formats and machines differ; the report shows what came of it.
+_READ_NS = 3.0
+_SHINGLE_NS = 3.0
+_WRITE_NS = 4.5
+# The share of items that share a bucket with another one, where nothing is known of it.
+_MEETING = 0.35
+# What the program itself takes, with a few batches in flight.
+_PROGRAM_BYTES = 300_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What a run will need: seconds, bytes of memory and of disk, for so many items and bytes of text."""
+
+    seconds: float
+    memory: int
+    disk: int
+    items: int
+    text: int
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def plan_run(collection: Collection, config: Config) -> tuple[Plan | None, Expected | None]:
+    """The plan of a run and what to expect of it; identical items need no plan, short runs no expectation."""
+    if config.exact:
+        return None, None
+    given = plan(config.threshold, config.recall, bands=config.bands, rows=config.rows)
+    sizes = [part.source.size() for part in collection.parts]
+    counts = [part.source.count() for part in collection.parts]
+    if None in counts:
+        short = None in sizes or sum(size or 0 for size in sizes) < _LONG_BYTES
+    else:
+        short = sum(count or 0 for count in counts) < LONG_RUN
+    if short or not collection.items.source.files:
+        return given, None
+    sample = sample_items(collection.items, Jaccard(config.shingle, 1, 0), rows=_SAMPLE_ROWS)
+    items = _items(sample, sizes, counts)
+    if items < LONG_RUN or sample.items < 2:
+        return given, None
+    chosen = plan(
+        config.threshold,
+        config.recall,
+        bands=config.bands,
+        rows=config.rows,
+        # Rounded, so that a guess at the number of rows and the number itself give the same plan.
+        items=_rounded(items),
+        set_size=sample.mean_size,
+        background=sample.cautious(config.threshold),
+    )
+    return chosen, _expected(chosen, sample, items, config)
+
+
+def _items(sample: Sample, sizes: list[int | None], counts: list[int | None]) -> int:
+    """The number of items: as the files tell, or as the bytes of the sampled rows suggest."""
+    if all(count is not None for count in counts):
+        rows = float(sum(count or 0 for count in counts))
+    else:
+        rows = sum(size or 0 for size in sizes) / max(1.0, sample.stored_bytes / max(1, sample.rows))
+    return int(rows * sample.items / max(1, sample.rows))
+
+
+def _rounded(items: int) -> int:
+    """To a power of ten, or three times that."""
+    power: int = 10 ** int(math.log10(items))
+    return power if items < 1.8 * power else 3 * power if items < 5.5 * power else 10 * power
+
+
+def _expected(chosen: Plan, sample: Sample, items: int, config: Config) -> Expected:
+    text = int(items * sample.text_bytes / max(1, sample.items))
+    passes = 2 if config.verify != "none" else 1
+    cpu = text * (_READ_NS + _SHINGLE_NS) + text * (passes - 1) * (_READ_NS + _MEETING * _SHINGLE_NS)
+    cpu += items * (chosen.cost.sketch + chosen.cost.band + chosen.cost.verify)
+    # Writing is one thread's work for each file, while another one reads.
+    seconds = (cpu / config.threads + text * max(_WRITE_NS, (_READ_NS + _WRITE_NS) / config.threads)) / 1e9
+    keys = items * (8 * chosen.bands + 16)
+    rows = int(_MEETING * items * sample.mean_size * 8) if config.verify != "none" else 0
+    held = items * 24
+    spilled = (keys if keys > config.memory // 4 else 0) + (rows if rows > config.memory // 2 else 0)
+    memory = min(config.memory, keys + held + rows) + _PROGRAM_BYTES
+    return Expected(round(seconds, 1), memory, spilled, items, text)

@@ -1,0 +1,320 @@
+"""The first pass over the items: represent ─ sketch ─ band.
+
+Batches are worked on by several threads and come back in order. What stays of an item is in `Sketches`; its id and the
+value that the keep policy looks at stand beside it. The audit sees the sets as they pass by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from lookalike.certify.audit import Audit, Audited
+from lookalike.cluster.keep import KeepPolicy, KeepValues
+from lookalike.collection import Collection, rows_from
+from lookalike.collide.band import band_keys
+from lookalike.collide.group import PROBE
+from lookalike.config import Config
+from lookalike.counts import Counts
+from lookalike.errors import InputError
+from lookalike.identify import IdCollector, Ids
+from lookalike.io.source import Source
+from lookalike.items import ItemBatch, Items
+from lookalike.measures import Measure, grouped, is_list
+from lookalike.parallel import ordered_map
+from lookalike.progress import Progress
+from lookalike.room import Room, weight
+from lookalike.store.arrays import Arrays, pack_columns, unpack_columns
+from lookalike.store.sketches import SketchBatch, Sketches
+from lookalike.store.work import Work
+from lookalike.theory import Plan
+from lookalike.types import I64Array, Sets
+
+__all__ = ["Sketched", "sketch"]
+
+_LONGEST_AUDITED = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Sketched:
+    """What the first pass leaves. The ids are those of each part of the collection."""
+
+    sketches: Sketches
+    references: int
+    ids: tuple[Ids, ...]
+    keep_values: pa.ChunkedArray | list[object] | None
+    audit: Audited | None
+    labels: tuple[list[str], I64Array] | None = None
+
+    def rows(self) -> I64Array:
+        """The row of each item, in its part of the collection."""
+        rows: I64Array = self.sketches.column("rows")
+        if len(rows) < len(self.sketches):
+            own = len(self.sketches) - self.references
+            rows = np.concatenate([np.arange(self.references), np.arange(own)])
+        return rows
+
+    def sources(self, source: Source) -> tuple[list[str], I64Array]:
+        """(names, the name of each of the run's own items as a number): the files, or the values of a column."""
+        if self.labels is not None:
+            return self.labels
+        rows = self.rows()[self.references :]
+        starts = np.array(source.first_rows(), np.int64)
+        return list(source.files), np.searchsorted(starts, rows, side="right") - 1
+
+    def item_rank(self) -> I64Array:
+        """The rank of each of the run's own items by id, then by its place in the document."""
+        rows = self.rows()[self.references :]
+        rank = self.ids[-1].rank[rows]
+        out = np.empty(len(rows), np.int64)
+        out[np.argsort(rank, kind="stable")] = np.arange(len(rows))
+        return out
+
+
+@dataclass(frozen=True, slots=True)
+class _Worked:
+    batch: ItemBatch
+    sketch: SketchBatch
+    sets: Sets
+
+
+def sketch(
+    collection: Collection,
+    measure: Measure,
+    planned: Plan | None,
+    config: Config,
+    keep: KeepPolicy,
+    counts: Counts,
+    work: Work,
+    progress: Progress,
+) -> Sketched:
+    """Read every item once."""
+    audit = None
+    if config.audit and planned is not None:
+        # Items of the other collection are not compared with one another: from which item on is known when they end.
+        probe_from = 0 if collection.against is None else 2**62
+        audit = Audit(config.threshold, sample=config.audit, seed=config.seed, probe_from=probe_from)
+    passing = _Passing(collection, keep, counts, audit, config.report_by)
+    sketches = Sketches(work, config.memory // 4, passing.state)
+    passing.sketches = sketches
+    chunks = sketches.resume()
+    for chunk in chunks:
+        passing.restore(chunk, last=chunk is chunks[-1])
+
+    room = Room(config.memory, config.threads)
+
+    def worked(batch: ItemBatch) -> _Worked:
+        with room.enter(batch, collection.items.source):
+            sets = grouped(measure.represent(batch.values), batch.groups)
+        keys = np.empty((0, len(sets)), np.uint64)
+        if planned is not None:
+            keys = np.ascontiguousarray(band_keys(measure.sketch(sets), planned.bands, planned.rows).T)
+        lengths = _lengths(batch.values) if keep.kind in ("longest", "shortest") else None
+        rows = batch.rows if config.unit != "document" else None
+        prints = np.ascontiguousarray(sets.fingerprints.T)
+        return _Worked(batch, SketchBatch(prints, keys, sets.sizes.astype(np.uint32), lengths, rows), sets)
+
+    if (finished := work.finished("sketch")) is None:
+        try:
+            with progress.stage("reading and sketching", collection.size(), "B") as stage:
+                for part in collection.parts[passing.part :]:
+                    batches = passing.batches(part, stage.advance)
+                    for done in ordered_map(worked, batches, config.threads, weight=weight, most=config.memory // 4):
+                        passing.add(part, done)
+                    passing.end(part)
+            sketches.finish()
+        finally:
+            sketches.close()
+        if counts.rows == 0:
+            files = collection.items.source.files
+            raise InputError("there are no items" + (f" in {', '.join(files[:3])}" if files else ""))
+        work.finish("sketch", passing.summary())
+    else:
+        passing.recall(finished)
+    audited = None if passing.audit is None else passing.audit.finish()
+    return Sketched(sketches, collection.references, passing.ids(), passing.values.finish(), audited, passing.labels())
+
+
+class _Labels:
+    """The value of a column for each row, as a number: what the report tells removals by."""
+
+    # Beyond this many values the rest goes under one name.
+    MOST = 10_000
+    OTHERS = "(others)"
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        self._number: dict[str, int] = {}
+        self._codes: list[I64Array] = []
+        self._told = 0
+
+    def add(self, column: pa.Array, row_of_item: I64Array) -> None:
+        plain = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+        encoded = plain.cast(pa.string()).fill_null("(null)").dictionary_encode()
+        numbers = np.array([self._code(name) for name in encoded.dictionary.to_pylist()], np.int64)
+        self._codes.append(numbers[encoded.indices.to_numpy()][row_of_item])
+
+    def _code(self, name: str) -> int:
+        if name not in self._number:
+            if len(self.names) >= self.MOST:
+                name = self.OTHERS
+            if name not in self._number:
+                self._number[name] = len(self.names)
+                self.names.append(name)
+        return self._number[name]
+
+    def fresh(self) -> I64Array:
+        fresh, self._told = self._codes[self._told :], len(self._codes)
+        return np.concatenate([np.empty(0, np.int64), *fresh])
+
+    def restore(self, names: list[str], codes: I64Array) -> None:
+        self.names, self._number = list(names), {name: i for i, name in enumerate(names)}
+        self._codes.append(codes)
+        self._told = len(self._codes)
+
+    def finish(self) -> tuple[list[str], I64Array]:
+        return self.names, np.concatenate([np.empty(0, np.int64), *self._codes])
+
+
+class _Passing:
+    """Everything that counts along while the items pass by, and that a restart must find as it was."""
+
+    sketches: Sketches
+
+    def __init__(
+        self, collection: Collection, keep: KeepPolicy, counts: Counts, audit: Audit | None, report_by: str | None
+    ) -> None:
+        self._collection = collection
+        self._report_by = report_by
+        self._labels = _Labels()
+        self._keep = keep
+        self._counts = counts
+        self.audit = audit
+        self._collectors = [IdCollector(part) for part in collection.parts]
+        self.values = KeepValues(keep)
+        self.part = 0
+        self._rows = 0
+        self._items = 0
+        self._first = 0
+        self._read = [0] * len(self._collectors)
+
+    def batches(self, part: Items, on_read: Any) -> Iterator[ItemBatch]:
+        """The batches of a part that have not passed by yet."""
+        more = [part.id] if part.id else []
+        own = part is self._collection.items
+        if own and self._keep.column is not None:
+            more.append(self._keep.column)
+        elif own and self._keep.key is not None:
+            more.extend(part.source.schema().names)
+        if own and self._report_by is not None:
+            more.append(self._report_by)
+        only = rows_from(part.source, self._rows)
+        return part.batches(*more, on_read=on_read, only=only, start=(self._rows, self._items))
+
+    def add(self, part: Items, done: _Worked) -> None:
+        """Take in what a thread made of the next batch."""
+        counts, batch = self._counts, done.batch
+        own = part is self._collection.items
+        rows = batch.batch.rows.num_rows
+        self._collectors[self.part].add(batch)
+        if own:
+            row_of_item = batch.rows - batch.batch.first
+            self.values.add(batch.batch.rows, row_of_item)
+            if self._report_by is not None:
+                column = batch.batch.rows.column(batch.batch.rows.schema.get_field_index(self._report_by))
+                self._labels.add(column, row_of_item)
+            counts.items += len(done.sketch)
+            counts.rows += rows
+            counts.null += batch.null
+            counts.empty += int((done.sketch.sizes == 0).sum())
+            counts.short += done.sets.short
+            counts.invalid_utf8 += done.sets.invalid
+        if self.audit is not None:
+            sets, counts.unaudited_items = _auditable(done.sets, counts.unaudited_items)
+            self.audit.add(self._first + batch.first, sets)
+        self._read[self.part] += rows
+        self._rows = batch.batch.first + rows
+        self._items = batch.first + len(done.sketch)
+        if self._first + self._items >= PROBE:
+            raise InputError(f"there are more than {PROBE:,} items: one machine takes no more")
+        self.sketches.add(done.sketch)
+
+    def end(self, part: Items) -> None:
+        """A part is through."""
+        if part is self._collection.items:
+            self._counts.skipped_rows = part.source.skipped
+        else:
+            self._counts.references = self._collection.references = self._items
+            if self.audit is not None:
+                self.audit.probe_from = self._items
+        self._first += self._items
+        self.part += 1
+        self._rows = self._items = 0
+
+    def labels(self) -> tuple[list[str], I64Array] | None:
+        return None if self._report_by is None else self._labels.finish()
+
+    def ids(self) -> tuple[Ids, ...]:
+        return tuple(collector.finish() for collector in self._collectors)
+
+    def state(self) -> tuple[Any, dict[str, NDArray[Any]]]:
+        """What a chunk's header carries: where we are and what was counted."""
+        arrays: dict[str, NDArray[Any]] = {}
+        if self.audit is not None:
+            arrays = {f"audit.{name}": array for name, array in self.audit.state().items()}
+        for number, collector in enumerate(self._collectors):
+            arrays[f"ids.{number}"] = pack_columns(collector.fresh())
+        arrays["keep"] = pack_columns(self.values.fresh())
+        arrays["labels"] = self._labels.fresh()
+        place = [self.part, self._rows, self._items, self._first, self._collection.references]
+        data = {"place": place, "rows": self._read, "counts": asdict(self._counts), "labels": self._labels.names}
+        return data, arrays
+
+    def summary(self) -> dict[str, Any]:
+        """What a finished pass counted."""
+        source = self._collection.items.source
+        return {"counts": asdict(self._counts), "references": self._collection.references, "bad": list(source.bad)}
+
+    def recall(self, summary: dict[str, Any]) -> None:
+        """Be as after the pass that left this summary."""
+        self._collection.references = summary["references"]
+        for name, count in summary["counts"].items():
+            setattr(self._counts, name, count)
+
+    def restore(self, chunk: Arrays, *, last: bool) -> None:
+        """Be as when the chunk was closed; what it does not carry alone is taken from the last one."""
+        self.part, self._rows, self._items, self._first, self._collection.references = chunk.data["place"]
+        self._read = chunk.data["rows"]
+        for name, count in chunk.data["counts"].items():
+            setattr(self._counts, name, count)
+        for number, collector in enumerate(self._collectors):
+            collector.restore(self._read[number], unpack_columns(chunk.read(f"ids.{number}")))
+        self.values.restore(unpack_columns(chunk.read("keep")))
+        self._labels.restore(chunk.data["labels"], chunk.read("labels"))
+        if self.audit is not None and last:
+            state = {name[6:]: chunk.read(name) for name in chunk.names if name.startswith("audit.")}
+            self.audit = Audit.from_state(state)
+
+
+def _auditable(sets: Sets, left_out: int) -> tuple[Sets, int]:
+    """The sets that the audit sees, and how many were left out so far: one of millions of elements would fill it."""
+    long = sets.sizes > _LONGEST_AUDITED
+    if not long.any():
+        return sets, left_out
+    sizes = np.where(long, 0, sets.sizes)
+    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    values = sets.values[np.repeat(~long, sets.sizes)]
+    return replace(sets, offsets=offsets, values=values), left_out + int(long.sum())
+
+
+def _lengths(values: pa.Array) -> I64Array:
+    """How long each item is: bytes of text, or elements of a set."""
+    lengths = values.value_lengths() if is_list(values.type) else pc.binary_length(values)
+    out: I64Array = lengths.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
+    return out

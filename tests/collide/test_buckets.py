@@ -1,0 +1,137 @@
+"""Candidates against nested loops: every pair that shares a bucket, exactly once, in order, in chunks of any size."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Set
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lookalike.collide.buckets import Buckets
+from lookalike.collide.group import Groups
+from lookalike.types import I64Array
+from tests.reference import buckets as twin
+
+many = settings(max_examples=120, deadline=None, derandomize=True)
+
+Bands = list[list[twin.Bucket]]
+
+ITEMS = 18
+CHUNKS = [1, 7, 1 << 20]
+
+
+def groups_of(buckets: Sequence[twin.Bucket]) -> Groups:
+    starts = np.cumsum([0, *(len(each.indexed) + len(each.probes) for each in buckets)])
+    splits = starts[:-1] + np.array([len(each.indexed) for each in buckets], np.int64)
+    members = [item for each in buckets for item in [*each.indexed, *each.probes]]
+    return Groups(np.array(members, np.uint32), starts.astype(np.int64), splits.astype(np.int64), 0, 0)
+
+
+def indexed(bands: Bands) -> Buckets:
+    return Buckets(ITEMS, [groups_of(band) for band in bands])
+
+
+def flags(apart: Set[int]) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    out = np.zeros(ITEMS, np.bool_)
+    out[list(apart)] = True
+    return out
+
+
+def found(bands: Bands, apart: Set[int] | None, chunk: int) -> list[tuple[int, int]]:
+    pairs: list[tuple[int, int]] = []
+    told: list[int] = []
+    given_apart = None if apart is None else flags(apart)
+    for left, right in indexed(bands).candidates(given_apart, chunk=chunk, on_items=told.append):
+        assert left.dtype == right.dtype == np.int64
+        assert len(left) == len(right) > 0
+        # An item's own candidates stay together even where they are more than a chunk.
+        assert len(left) <= chunk or len(left) <= len(bands) * ITEMS * 2
+        pairs += zip(left.tolist(), right.tolist(), strict=True)
+    assert sum(told) == ITEMS
+    return pairs
+
+
+@st.composite
+def buckets(draw: st.DrawFn) -> twin.Bucket:
+    """Items ascend, those that are no probes and those that are."""
+    items = draw(st.sets(st.integers(0, ITEMS - 1), min_size=2, max_size=8))
+    probes = draw(st.sets(st.sampled_from(sorted(items)))) if draw(st.booleans()) else set()
+    return twin.Bucket(sorted(items - probes), sorted(probes))
+
+
+bands_of_buckets = st.lists(st.lists(buckets(), max_size=5), max_size=4)
+sets_of_items = st.sets(st.integers(0, ITEMS - 1))
+
+
+@many
+@given(bands_of_buckets, st.none() | sets_of_items, st.sampled_from(CHUNKS))
+def test_each_pair_that_shares_a_bucket_comes_once_and_in_order(
+    bands: Bands, apart: set[int] | None, chunk: int
+) -> None:
+    """Buckets of one band may overlap, as lists of items with a rare element do."""
+    assert found(bands, apart, chunk) == sorted(twin.sharing(bands, apart or set()))
+
+
+@many
+@given(bands_of_buckets)
+def test_the_bands_in_which_a_pair_met_are_told(bands: Bands) -> None:
+    pairs = [(i, j) for i in range(ITEMS) for j in range(i + 1, ITEMS)]
+    left: I64Array = np.array([i for i, _ in pairs], np.int64)
+    right: I64Array = np.array([j for _, j in pairs], np.int64)
+    ends, hits = indexed(bands).hits(left, right)
+    assert len(hits) == ends[-1]
+    for number, pair in enumerate(pairs):
+        assert hits[ends[number] : ends[number + 1]].tolist() == twin.shared_bands(bands, pair)
+
+
+def test_the_hits_of_more_bands_than_there_was_room_for_are_all_told() -> None:
+    bands = [[twin.Bucket([0, 1, 2], [])]] * 50
+    ends, hits = indexed(bands).hits(np.array([0, 1]), np.array([1, 2]))
+    assert ends.tolist() == [0, 50, 100]
+    assert hits.tolist() == [*range(50), *range(50)]
+    ends, hits = indexed(bands).hits(np.empty(0, np.int64), np.empty(0, np.int64))
+    assert (ends.tolist(), hits.tolist()) == ([0], [])
+
+
+@pytest.mark.parametrize("chunk", CHUNKS)
+def test_a_bucket_of_all_items_in_every_band_gives_each_pair_once(chunk: int) -> None:
+    bands = [[twin.Bucket(list(range(ITEMS)), [])]] * 3
+    assert found(bands, None, chunk) == [(i, j) for i in range(ITEMS) for j in range(i + 1, ITEMS)]
+
+
+@pytest.mark.parametrize("chunk", CHUNKS)
+def test_probes_meet_what_is_smaller_and_no_probe_but_not_each_other(chunk: int) -> None:
+    assert found([[twin.Bucket([3], [1, 5, 7])]], None, chunk) == [(3, 5), (3, 7)]
+    assert found([[twin.Bucket([3], [5]), twin.Bucket([5], [3])]], None, chunk) == [(3, 5)]
+
+
+def test_items_set_apart_are_compared_with_the_others_only() -> None:
+    bands = [[twin.Bucket([0, 1, 2, 3], [])]]
+    assert found(bands, {0, 2, 3}, 7) == [(0, 1), (1, 2), (1, 3)]
+
+
+def test_no_bands_and_no_items_give_no_candidates() -> None:
+    assert found([], None, 7) == []
+    assert found([[], []], None, 7) == []
+    assert list(Buckets(0, []).candidates()) == []
+
+
+def test_chunks_are_filled_but_not_beyond_their_size() -> None:
+    """Eighteen buckets of two: each item has one candidate at most, so chunks of four hold up to four."""
+    bands = [[twin.Bucket([i, i + 1], [])] for i in range(ITEMS - 1)]
+    sizes = [len(left) for left, _ in indexed(bands).candidates(chunk=4)]
+    assert sum(sizes) == ITEMS - 1
+    assert max(sizes) <= 4
+
+
+@many
+@given(st.lists(st.integers(0, ITEMS - 1), max_size=40))
+def test_an_item_knows_its_places(members: list[int]) -> None:
+    """Told through `hits`: a bucket for each place, so an item shares with itself the buckets of all its places."""
+    bands = [[twin.Bucket([item], [])] for item in members]
+    items: I64Array = np.arange(ITEMS)
+    ends, hits = indexed(bands).hits(items, items)
+    assert [hits[a:b].tolist() for a, b in pairwise(ends.tolist())] == twin.places(members, ITEMS)

@@ -1,0 +1,93 @@
+"""Plans of long runs are made on a sample of their data; those of short ones on their options alone."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import lookalike
+from lookalike import planning
+from lookalike.collection import open_collection
+from lookalike.config import make_config
+from lookalike.io import open_source
+from lookalike.planning import Expected, plan_run
+from lookalike.theory import Plan
+from tests.near_copies import near_copies
+
+TEXTS = near_copies(2, families=60)
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> dict[str, Path]:
+    """The same rows as Parquet, which tells their number, and as JSONL, which does not."""
+    pq.write_table(pa.table({"text": TEXTS}), tmp_path / "x.parquet")
+    (tmp_path / "x.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in TEXTS))
+    return {"parquet": tmp_path / "x.parquet", "jsonl": tmp_path / "x.jsonl"}
+
+
+def planned(source: Any, **options: Any) -> tuple[Plan | None, Expected | None]:
+    config = make_config(threads=2, shingle="word:2", **options)
+    return plan_run(open_collection(open_source(source), None, config), config)
+
+
+def long_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(planning, "LONG_RUN", 100)
+    monkeypatch.setattr(planning, "_LONG_BYTES", 100, raising=False)
+
+
+def test_a_short_run_has_the_plan_of_its_options_and_expects_nothing(files: dict[str, Path]) -> None:
+    for path in files.values():
+        found, expected = planned(path, threshold=0.7)
+        assert found is not None
+        assert (found.bands, found.rows) == (lookalike.plan(0.7).bands, lookalike.plan(0.7).rows)
+        assert expected is None
+
+
+def test_identical_items_need_no_plan(files: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    long_runs(monkeypatch)
+    assert planned(files["parquet"], exact=True) == (None, None)
+
+
+def test_a_long_run_has_the_same_plan_from_every_format_and_it_reaches_the_recall(
+    files: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long_runs(monkeypatch)
+    plans = {}
+    for name, path in files.items():
+        found, expected = planned(path, threshold=0.7, recall=0.95)
+        assert found is not None
+        assert expected is not None
+        assert found.expected_recall >= 0.95
+        # Where the number of rows is not told it is guessed from the bytes of the first of them.
+        assert expected.items == pytest.approx(len(TEXTS), rel=0 if name == "parquet" else 0.05)
+        assert expected.text == pytest.approx(sum(map(len, TEXTS)), rel=0.1)
+        assert min(expected.seconds, expected.memory) >= 0
+        assert dataclasses.asdict(expected) == expected.as_dict()
+        plans[name] = (found.bands, found.rows)
+    assert plans["parquet"] == plans["jsonl"]
+
+
+def test_bands_and_rows_that_were_given_stay(files: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    long_runs(monkeypatch)
+    found, expected = planned(files["parquet"], bands=7, rows=3)
+    assert found is not None
+    assert (found.bands, found.rows) == (7, 3)
+    assert expected is not None
+
+
+def test_more_memory_means_less_on_the_disk(files: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    long_runs(monkeypatch)
+    config = make_config(threads=2, shingle="word:2")
+    collection = open_collection(open_source(files["parquet"]), None, config)
+    disk = []
+    for memory in (1000, 100_000_000):
+        _, expected = plan_run(collection, dataclasses.replace(config, memory=memory))
+        assert expected is not None
+        disk.append(expected.disk)
+    assert disk[0] > disk[1] == 0

@@ -1,0 +1,59 @@
+"""Long items: worked on one at a time, or refused with their place and what they would need."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+from pathlib import Path
+
+import pytest
+
+import lookalike
+from lookalike.config import make_config
+from lookalike.io import open_source
+from lookalike.items import open_items
+from lookalike.pipeline import find
+from lookalike.room import Room
+
+LONG = "word " * 1_200_000
+
+
+def test_an_item_that_cannot_fit_is_named_with_what_it_needs(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text('{"text": "short"}\n{"text": "' + LONG + '"}\n')
+    small = dataclasses.replace(make_config(threads=1), memory=10_000)
+    with pytest.raises(lookalike.InputError, match=r"x\.jsonl row 1: the item holds 6 MB.*--memory.* about 0\.1 GB$"):
+        find(open_source(path), small)
+    run = find(open_source(path), dataclasses.replace(small, memory=80_000_000))
+    assert run.counts.items == 2
+
+
+def test_long_items_pass_one_at_a_time_and_short_ones_together() -> None:
+    source = open_source(["x" * 100, "y" * 100])
+    batch = next(open_items(source, make_config()).batches())
+
+    def together(memory: int) -> bool:
+        """Whether a second batch gets in while the first is inside."""
+        room, entered = Room(memory, 2), threading.Event()
+
+        def second() -> None:
+            with room.enter(batch, source):
+                entered.set()
+
+        thread = threading.Thread(target=second)
+        with room.enter(batch, source):
+            thread.start()
+            inside = entered.wait(0.05)
+        thread.join()
+        assert entered.is_set()
+        return inside
+
+    assert together(1 << 30)
+    assert not together(1000)
+
+
+def test_sets_need_no_room_of_their_own() -> None:
+    source = open_source([set(range(1000)), {1}])
+    batch = next(open_items(source, make_config()).batches())
+    with Room(1, 8).enter(batch, source):
+        pass
