@@ -47,14 +47,16 @@ class Join:
         number = np.empty(len(members), np.uint32)
         number[order] = np.arange(len(members), dtype=np.uint32)
         counts = counters(int(sizes.sum()))
-        for _, _, values in _blocks(store, members, memory // 8):
+        fits = 8 * int(sizes.sum()) <= memory // 2
+        held = list(_blocks(store, members, memory // 2)) if fits else None
+        for _, _, values in held or _blocks(store, members, memory // 8):
             count_elements(values, counts)
         _, long = prefix_lengths(sizes, threshold)
         found = []
         for span in spans(int(long.sum()), memory // 4):
             parts = [
                 entries(offsets, values, number[at], threshold, counts, span)
-                for at, offsets, values in _blocks(store, members, memory // 8)
+                for at, offsets, values in held or _blocks(store, members, memory // 8)
             ]
             keys = np.concatenate([part[0] for part in parts])
             items = np.concatenate([part[1] for part in parts])
@@ -143,7 +145,7 @@ class Leading:
             if not busy.any():
                 break
             leads = first_living(living, self._starts, _LEADERS) & np.repeat(busy, sizes)
-            item, leader, similarity = self._round(alive, leads, busy)
+            item, leader, similarity, leads = self._round(alive, leads, busy)
             parts.append((self.join.rows[item], self.join.rows[leader], similarity))
             alive[item] = False
             led |= leads
@@ -159,22 +161,32 @@ class Leading:
         counts: I64Array = np.add.reduceat(places, self._starts[:-1], dtype=np.int64)
         return counts
 
-    def _round(self, alive: BoolArray, leads: BoolArray, busy: BoolArray) -> tuple[I64Array, I64Array, F64Array]:
-        """Compare the living items of busy lists with the leaders of those lists: (item, leader, similarity)."""
-        sizes = np.diff(self._starts)
-        leaders = np.unique(self._members[leads])
-        lead_rows = self.join.rows[leaders]
-        by_row = np.argsort(lead_rows)
-        lead_offsets, lead_values = self.store.gather(lead_rows[by_row])
-        leaders = leaders[by_row]
-        place = np.zeros(len(alive), np.uint32)
-        place[leaders] = np.arange(len(leaders), dtype=np.uint32)
-        teams = place[self._members[leads]]
-        team_offsets = np.zeros(len(sizes) + 1, np.int64)
-        np.cumsum(self._count(leads), out=team_offsets[1:])
+    def _round(
+        self, alive: BoolArray, leads: BoolArray, busy: BoolArray
+    ) -> tuple[I64Array, I64Array, F64Array, BoolArray]:
+        """Compare the living items of busy lists with the leaders of those lists: (item, leader, similarity).
+
+        A leader that matches an earlier one leads nobody: what it would attach might not match the one that is kept in
+        its place. The last of the result flags the places of those that did lead.
+        """
+        chosen = np.unique(self._members[leads])
+        item, _, _ = self._attach(chosen[self.own[chosen]], leads)
+        misled = np.zeros(len(alive), np.bool_)
+        misled[item] = True
+        leads = leads & ~misled[self._members]
         meeting = np.zeros(len(alive), np.bool_)
-        meeting[self._members[np.repeat(busy, sizes)]] = True
-        items = np.flatnonzero(meeting & alive & self.own)
+        meeting[self._members[np.repeat(busy, np.diff(self._starts))]] = True
+        return (*self._attach(np.flatnonzero(meeting & alive & self.own), leads), leads)
+
+    def _attach(self, items: I64Array, leads: BoolArray) -> tuple[I64Array, I64Array, F64Array]:
+        """Compare items with the leaders of their lists: (item, its best leader, similarity) of those that match one."""
+        leaders = np.unique(self._members[leads])
+        leaders = leaders[np.argsort(self.join.rows[leaders])]
+        lead_offsets, lead_values = self.store.gather(self.join.rows[leaders])
+        place = np.zeros(len(self.rank), np.uint32)
+        place[leaders] = np.arange(len(leaders), dtype=np.uint32)
+        team_offsets = np.zeros(len(self._starts), np.int64)
+        np.cumsum(self._count(leads), out=team_offsets[1:])
         items = items[np.argsort(self.join.rows[items])]
         tested = np.zeros(len(leaders), np.uint32)
         found: list[tuple[I64Array, I64Array, F64Array]] = []
@@ -182,7 +194,8 @@ class Leading:
             best, similarity = np.empty(len(at), np.int64), np.empty(len(at), np.float64)
             attach_rows(
                 items[at].astype(np.uint32), offsets, values, lead_offsets, lead_values, self._list_offsets,
-                self._lists, team_offsets, teams, leaders, self.rank, self.threshold, tested, best, similarity,
+                self._lists, team_offsets, place[self._members[leads]], leaders, self.rank, self.threshold, tested,
+                best, similarity,
             )  # fmt: skip
             hit = best >= 0
             found.append((items[at][hit], leaders[best[hit]].astype(np.int64), similarity[hit]))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from lookalike.collide.buckets import Buckets
 from lookalike.collide.group import PROBE, group
-from lookalike.collide.prefix import count_elements, counters, entries, prefix_entries, prefix_lengths
+from lookalike.collide.prefix import count_elements, counters, entries, prefix_lengths
 from lookalike.types import I64Array, U8Array, U64Array
 from tests.reference import buckets as twin
 from tests.reference import sets as reference
@@ -138,20 +138,6 @@ def test_a_table_of_counters_grows_with_the_elements_up_to_64_mb(elements: int, 
     table = counters(elements)
     assert len(table) == size
     assert not table[:1000].any()
-
-
-def test_entries_are_counted_where_there_is_no_room_and_nothing_is_written_beyond() -> None:
-    offsets, values = rows_of([{1, 2, 3}, {1, 2, 3}])
-    counts = counted(values, 4)
-    lengths = np.array([3, 3], np.int64)
-    keys, items = np.zeros(4, np.uint64), np.zeros(4, np.uint32)
-    needed = prefix_entries(
-        offsets, values, np.arange(2, dtype=np.uint32), lengths, lengths, counts, np.uint64(0), np.uint64(9),
-        keys[:2], items[:2],
-    )  # fmt: skip
-    assert needed == 6
-    assert keys.tolist() == [1, 2, 0, 0]
-    assert items.tolist() == [0, 0, 0, 0]
 
 
 def test_no_items_have_no_entries() -> None:

@@ -239,6 +239,14 @@ def test_a_copy_keeps_statistics_and_chosen_encodings(tmp_path: Path) -> None:
     assert (tmp_path / "plain2.parquet").read_bytes() == (tmp_path / "plain.parquet").read_bytes()
 
 
+def test_columns_of_one_name_are_copied_by_their_place(tmp_path: Path) -> None:
+    table = pa.table([[1, 2], ["x", "y"], [3, 4]], names=["a", "b", "a"])
+    pq.write_table(table, tmp_path / "in.parquet")
+    copy_rows(open_files([str(tmp_path / "in.parquet")]), np.array([False, True]), tmp_path / "out")
+    with pq.ParquetFile(tmp_path / "out" / "in.parquet") as file:
+        assert file.read().equals(table.slice(1))
+
+
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     lengths=st.lists(st.integers(0, 300), max_size=60),

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from tests.reference.sets import Pair, exact, jaccard
 
 __all__ = [
+    "copy_stretch",
     "Bucket",
     "Grouping",
     "Pair",
@@ -147,3 +148,8 @@ def first_living(living: Sequence[bool], most: int) -> list[bool]:
 def overlaps(sets: Sequence[Set[int]]) -> list[list[int]]:
     """How many elements each two items share, written where the row is the smaller item."""
     return [[len(a & b) if i < j else 0 for j, b in enumerate(sets)] for i, a in enumerate(sets)]
+
+
+def copy_stretch(words: list[int], begins: list[int], lengths: list[int]) -> list[int]:
+    """The stretches of words that begin at these places and have these lengths, one after another."""
+    return [word for begin, length in zip(begins, lengths, strict=True) for word in words[begin : begin + length]]

@@ -13,8 +13,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lookalike.store.rows import Rows
+from lookalike.store.rows import Rows, copy_stretch
 from lookalike.types import I64Array, U64Array
+from tests.reference import buckets as twin
 
 many = settings(
     max_examples=100, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -71,6 +72,20 @@ def test_some_rows_are_gathered_in_order(place: Path | None, rows: Words, chosen
     wanted = sorted(each for each in chosen if each < len(rows))
     with closing(filled(rows, place)) as store:
         assert cut(store.gather(np.array(wanted, np.int64))) == [rows[each] for each in wanted]
+
+
+@many
+@given(
+    content=st.lists(st.integers(0, 2**64 - 1), max_size=30),
+    stretches=st.lists(st.tuples(st.integers(0, 30), st.integers(0, 5)), max_size=8),
+)
+def test_stretches_are_copied_one_after_another(content: list[int], stretches: list[tuple[int, int]]) -> None:
+    inside = [(begin, length) for begin, length in stretches if begin + length <= len(content)]
+    begins, lengths = [begin for begin, _ in inside], [length for _, length in inside]
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    out = np.empty(sum(lengths), np.uint64)
+    copy_stretch(np.array(content, np.uint64), np.array(begins, np.int64), offsets, out)
+    assert out.tolist() == twin.copy_stretch(content, begins, lengths)
 
 
 @many

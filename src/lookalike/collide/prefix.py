@@ -50,7 +50,6 @@ def prefix_entries(offsets, values, numbers, short, long, counts, low, high, key
 
     Row i = values[offsets[i] : offsets[i + 1]], sorted, is item numbers[i]; of its elements by (count, element) the
     first long[i] are entries, those after the first short[i] as probes. Elements with a count of 1 are not written.
-    With too little room in `keys` nothing more is written, and the caller comes again.
     """
     mask = np.uint64(len(counts) - 1)
     classes = np.empty(_CLASSES, np.int64)
@@ -72,9 +71,8 @@ def prefix_entries(offsets, values, numbers, short, long, counts, low, high, key
             classes[c] = rank + 1
             if rank >= long[row] or c <= 1 or x < low or x > high:
                 continue
-            if written < len(keys):
-                keys[written] = x
-                items[written] = numbers[row] if rank < short[row] else numbers[row] | _PROBE
+            keys[written] = x
+            items[written] = numbers[row] if rank < short[row] else numbers[row] | _PROBE
             written += 1
     return written
 
@@ -109,12 +107,8 @@ def entries(
 ) -> tuple[U64Array, U32Array]:
     """The prefix entries of a block of sorted rows with elements in a span, ready for grouping."""
     short, long = prefix_lengths(np.diff(offsets), threshold)
-    room = 0
-    while True:
-        keys, items = np.empty(room, np.uint64), np.empty(room, np.uint32)
-        needed = prefix_entries(
-            offsets, values, numbers, short, long, counts, np.uint64(span[0]), np.uint64(span[1]), keys, items
-        )
-        if needed <= room:
-            return keys[:needed], items[:needed]
-        room = needed
+    room = int(long.sum())
+    keys, items = np.empty(room, np.uint64), np.empty(room, np.uint32)
+    low, high = np.uint64(span[0]), np.uint64(span[1])
+    written = prefix_entries(offsets, values, numbers, short, long, counts, low, high, keys, items)
+    return keys[:written].copy(), items[:written].copy()

@@ -158,7 +158,9 @@ class FileCopy:
         rows = self._changes.apply(batch)
         if not rows.num_rows:
             return
-        if schema is not None:
+        if schema is not None and rows.schema.names == schema.names and rows.schema.types == schema.types:
+            rows = pa.RecordBatch.from_arrays(rows.columns, schema=schema)
+        elif schema is not None:
             rows, replaced = conform(rows, schema)
             self.replaced += replaced
         self.rows += rows.num_rows

@@ -13,7 +13,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import TypeVar
 
 from lookalike.errors import OptionError
@@ -21,6 +21,7 @@ from lookalike.errors import OptionError
 T = TypeVar("T")
 # What a job needs in bytes, asked for on the thread that does the job, and the job.
 Job = tuple[Callable[[], int], Callable[[], T]]
+_LONGEST_WAIT = 0.2  # seconds
 
 __all__ = ["Behind", "Crew", "Job"]
 
@@ -90,6 +91,9 @@ class Crew:
                 futures.append(pool.submit(self._work, need, work))
             self._begin()
             for future in futures:
+                # An interrupt that comes just before a wait is only seen after it: no wait is long.
+                while not wait([future], _LONGEST_WAIT).done:
+                    pass
                 done(future.result())
         except BaseException as error:
             self._stop()

@@ -13,13 +13,26 @@ from typing import BinaryIO
 
 import numpy as np
 
+from lookalike.jit import kernel
 from lookalike.types import I64Array, U64Array
 
-__all__ = ["Rows"]
+__all__ = ["Rows", "copy_stretch"]
 
 _WORD = 8
 # Rows of a file that lie closer together than this are read in one go: a seek costs more than 64 kB in sequence.
 _GAP_WORDS = (64 << 10) // _WORD
+
+
+@kernel(
+    "void(Array(uint64,1,'C',readonly=True), Array(int64,1,'C',readonly=True), Array(int64,1,'C',readonly=True), "
+    "uint64[::1])"
+)
+def copy_stretch(words, begins, offsets, out):
+    """out[offsets[i] : offsets[i + 1]] = words[begins[i] : …] for each i."""
+    for i in range(len(begins)):
+        shift = begins[i] - offsets[i]
+        for j in range(offsets[i], offsets[i + 1]):
+            out[j] = words[j + shift]
 
 
 class Rows:
@@ -61,17 +74,16 @@ class Rows:
         offsets = np.zeros(len(rows) + 1, np.int64)
         np.cumsum(ends - begins, out=offsets[1:])
         words = np.empty(int(offsets[-1]), np.uint64)
+        if self._handle is None:
+            copy_stretch(self._words, begins, offsets, words)
+            return offsets, words
         breaks = np.flatnonzero(begins[1:] - ends[:-1] > _GAP_WORDS) + 1
         for start, stop in zip([0, *breaks.tolist()], [*breaks.tolist(), len(rows)], strict=True):
-            if start == stop:
-                continue
-            low = int(begins[start])
-            stretch = self._read(low, int(ends[stop - 1]))
-            if int(offsets[stop] - offsets[start]) == len(stretch):
-                words[offsets[start] : offsets[stop]] = stretch
-                continue
-            for row in range(start, stop):
-                words[offsets[row] : offsets[row + 1]] = stretch[begins[row] - low : ends[row] - low]
+            if start < stop:
+                low = int(begins[start])
+                stretch = self._read(low, int(ends[stop - 1]))
+                into = offsets[start : stop + 1]
+                copy_stretch(stretch, begins[start:stop] - low, into - into[0], words[into[0] : into[-1]])
         return offsets, words
 
     def blocks(self, most_bytes: int) -> Iterator[tuple[int, int]]:
