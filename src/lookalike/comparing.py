@@ -248,18 +248,25 @@ class Comparing:
         """Of the candidate pairs of rows those that match, with their similarity."""
         judge = self.judge
         assert judge is not None
-        whole = store.take(0, len(store)) if store.file is None or store.nbytes <= self.memory // 2 else None
+        held: list[tuple[I64Array, U64Array]] = []
 
         def work(pair: tuple[I64Array, I64Array]) -> tuple[int, I64Array, I64Array, F64Array]:
             left, right = pair
             if self.collection.references:
                 own = np.maximum(items[left], items[right]) >= self.collection.references
                 left, right = left[own], right[own]
+            whole = held[0] if held else None
             jaccard = np.concatenate([np.empty(0), *self._jaccard(store, whole, left, right, judge.threshold)])
             hit = jaccard >= 0
             return len(left), left[hit], right[hit], judge.similarity(jaccard[hit])
 
-        for count, left, right, similarity in ordered_map(work, pairs, self.threads):
+        def held_pairs() -> Iterator[tuple[I64Array, I64Array]]:
+            for pair in pairs:
+                if not held and (store.file is None or store.nbytes <= self.memory // 2):
+                    held.append(store.take(0, len(store)))
+                yield pair
+
+        for count, left, right, similarity in ordered_map(work, held_pairs(), self.threads):
             self.counts.candidates += count
             if len(left):
                 yield left, right, similarity

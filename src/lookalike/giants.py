@@ -169,7 +169,7 @@ class Leading:
         A leader that matches an earlier one leads nobody: what it would attach might not match the one that is kept in
         its place. The last of the result flags the places of those that did lead.
         """
-        chosen = np.unique(self._members[leads])
+        chosen = np.unique(self._members[leads]).astype(np.int64)
         item, _, _ = self._attach(chosen[self.own[chosen]], leads)
         misled = np.zeros(len(alive), np.bool_)
         misled[item] = True
@@ -179,7 +179,7 @@ class Leading:
         return (*self._attach(np.flatnonzero(meeting & alive & self.own), leads), leads)
 
     def _attach(self, items: I64Array, leads: BoolArray) -> tuple[I64Array, I64Array, F64Array]:
-        """Compare items with the leaders of their lists: (item, its best leader, similarity) of those that match one."""
+        """Compare items with the leaders of their lists: (item, best leader, similarity) of those that match one."""
         leaders = np.unique(self._members[leads])
         leaders = leaders[np.argsort(self.join.rows[leaders])]
         lead_offsets, lead_values = self.store.gather(self.join.rows[leaders])

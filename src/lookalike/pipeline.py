@@ -31,6 +31,7 @@ from lookalike.matched import Matched
 from lookalike.measures import ExactJudge, Identity, Jaccard, Judge, Measure, SketchJudge
 from lookalike.planning import Expected, plan_run
 from lookalike.progress import SILENT, Progress
+from lookalike.room import give_back_memory
 from lookalike.sketching import Sketched, sketch
 from lookalike.specimens import choose
 from lookalike.store.matches import Matches
@@ -172,6 +173,7 @@ class _Run:
         return ExactJudge(self.config.threshold)
 
     def _lap(self, name: str) -> None:
+        give_back_memory()
         now = time.perf_counter()
         self.seconds[name] = now - self._begun
         self._begun = now

@@ -1,8 +1,9 @@
-"""Room for long items: one of 100 MB is worked on alone, and one that cannot fit is an error that names it."""
+"""Room in memory: a long item is worked on alone, one that cannot fit is an error, and what is free is given back."""
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import threading
 from collections.abc import Iterator
 
@@ -15,7 +16,7 @@ from lookalike.io.source import Source, describe
 from lookalike.items import ItemBatch
 from lookalike.measures import is_list
 
-__all__ = ["Room", "weight"]
+__all__ = ["Room", "give_back_memory", "weight"]
 
 # Bytes that shingling takes for a byte of text in one row, its shingles included; measured 10 to 11.
 _FOR_A_BYTE = 12
@@ -26,6 +27,13 @@ _ALWAYS = 64_000_000
 def weight(batch: ItemBatch) -> int:
     """What a batch takes while it is in flight: its text and, in about three times that, its shingles."""
     return 4 * int(batch.values.nbytes)
+
+
+def give_back_memory() -> None:
+    """Return what was freed to the system: the C library and Arrow otherwise keep it for a stage that needs none."""
+    pa.default_memory_pool().release_unused()
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL("libc.so.6").malloc_trim(0)
 
 
 class Room:

@@ -11,11 +11,11 @@ from typing import NamedTuple
 from tests.reference.sets import Pair, exact, jaccard
 
 __all__ = [
-    "copy_stretch",
     "Bucket",
     "Grouping",
     "Pair",
     "attach",
+    "copy_stretch",
     "count_elements",
     "first_living",
     "group",
