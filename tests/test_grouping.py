@@ -71,7 +71,7 @@ def test_parts_hold_everything_once_split_no_bucket_and_are_as_heavy_as_they_may
     assert sorted(item for part in parts for item in part.items.tolist()) == wanted
     assert all(np.all(np.diff(part.items) > 0) for part in parts)
     for number, band in enumerate(buckets):
-        inside = [part.items[each].tolist() for part in parts for each in lists(part.buckets[number])]
+        inside = [part.items[each].tolist() for part in parts for each in lists(part.buckets()[number])]
         assert sorted(inside) == sorted(band)
     assert [part for part in parts if set(part.items.tolist()) & giant and not giant <= set(part.items.tolist())] == []
     for part in parts:
@@ -103,7 +103,7 @@ def test_nothing_shared_is_no_part() -> None:
 def test_what_fits_is_one_part_with_all_buckets() -> None:
     parts = list(grouped_of([[[1, 2], [8, 9]], [[2, 3]]], {15}).parts(np.ones(ITEMS, np.int64), 6))
     assert [part.items.tolist() for part in parts] == [[1, 2, 3, 8, 9, 15]]
-    assert [lists(each) for each in parts[0].buckets] == [[[0, 1], [3, 4]], [[1, 2]]]
+    assert [lists(each) for each in parts[0].buckets()] == [[[0, 1], [3, 4]], [[1, 2]]]
     assert parts[0].giant.tolist() == [False] * 5 + [True]
 
 

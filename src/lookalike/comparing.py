@@ -38,6 +38,7 @@ __all__ = ["Comparing", "Led"]
 
 _CHUNK = 1 << 19
 _MOST_PARTS = 256
+_ITEM_BYTES = 60
 # Pairs of giant lists that are compared to estimate how many there are: 1% of error where one in four matches.
 _DRAWN = 20_000
 
@@ -82,11 +83,11 @@ class Comparing:
         lengths = self.judge.lengths(sizes)
         total = 8 * int(lengths[groups.wanted()].sum())
         # Each part has a file that stays open; parts that are too large for the memory are read piece by piece.
-        self.parts = parts = list(groups.parts(8 * lengths, max(self.memory // 2, total // _MOST_PARTS)))
+        self.parts = parts = list(groups.parts(8 * lengths, max(self._for_rows(), total // _MOST_PARTS)))
         number, place = np.zeros(len(sizes), np.uint16), np.zeros(len(sizes), np.uint32)
         wanted = np.zeros(len(sizes), np.bool_)
         needed = 8 * sum(int(lengths[part.items].sum()) for part in parts)
-        fits = len(parts) <= 1 and needed <= self.memory // 2
+        fits = len(parts) <= 1 and needed <= self._for_rows()
         with spilling("" if fits else str(self.work.folder), needed):
             for each, part in enumerate(parts):
                 number[part.items], wanted[part.items] = each, True
@@ -96,6 +97,10 @@ class Comparing:
             self.spilled += 0 if fits else needed
             if parts or len(self.specimens.items):
                 self._read(wanted, number, place)
+
+    def _for_rows(self) -> int:
+        """Bytes of rows that may be held: half of what the arrays over all items, and the buckets, leave."""
+        return max(self.memory // 8, (self.memory - _ITEM_BYTES * len(self.folds.leader)) // 2)
 
     def close(self) -> None:
         """Forget the rows."""
@@ -146,11 +151,12 @@ class Comparing:
 
     def _accept(self, part: Part, matches: Matches, rank: I64Array | None) -> None:
         """Candidates as they are; of a giant bucket only those with the item that comes first in keep order."""
-        large = [np.diff(each.starts) > (MOST if not self.all_pairs else len(part.items)) for each in part.buckets]
-        small = [each.chosen(~flags) for each, flags in zip(part.buckets, large, strict=True)]
+        bands = part.buckets()
+        large = [np.diff(each.starts) > (MOST if not self.all_pairs else len(part.items)) for each in bands]
+        small = [each.chosen(~flags) for each, flags in zip(bands, large, strict=True)]
         for left, right in Buckets(len(part.items), small).candidates(chunk=_CHUNK):
             self._note_unverified(part.items[left], part.items[right], matches)
-        for each, flags in zip(part.buckets, large, strict=True):
+        for each, flags in zip(bands, large, strict=True):
             for bucket in np.flatnonzero(flags):
                 items = part.items[each.members[each.starts[bucket] : each.starts[bucket + 1]]]
                 first = items[0] if rank is None else items[np.argmin(rank[items])]
@@ -169,7 +175,7 @@ class Comparing:
         """Compare the candidates of one part."""
         assert self.judge is not None
         led = []
-        buckets = Buckets(len(part.items), part.buckets)
+        buckets = Buckets(len(part.items), part.buckets())
         pairs = buckets.candidates(part.giant, chunk=_CHUNK)
         for left, right, similarity in self._verified(store, pairs, part.items):
             ends, bands = buckets.hits(left, right)
@@ -262,7 +268,7 @@ class Comparing:
 
         def held_pairs() -> Iterator[tuple[I64Array, I64Array]]:
             for pair in pairs:
-                if not held and (store.file is None or store.nbytes <= self.memory // 2):
+                if not held and (store.file is None or store.nbytes <= self._for_rows()):
                     held.append(store.take(0, len(store)))
                 yield pair
 

@@ -34,11 +34,19 @@ _ENTRY_BYTES = 36
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Items that are compared with one another: `items` ascend; `buckets` name them by their place in `items`."""
+    """Items that are compared with one another; `items` ascend, and no bucket has items of two parts."""
 
     items: I64Array
-    buckets: list[Groups]
     giant: BoolArray
+    _whole: Grouped
+
+    def buckets(self) -> list[Groups]:
+        """The buckets of each band, which name the items by their place in `items`; made anew for each call."""
+        flags = np.zeros(len(self._whole.meets), np.bool_)
+        flags[self.items] = True
+        place = np.zeros(len(flags), np.uint32)
+        place[self.items] = np.arange(len(self.items), dtype=np.uint32)
+        return [_within(each, flags, place) for each in self._whole.bands]
 
 
 @dataclass(slots=True)
@@ -59,13 +67,9 @@ class Grouped:
         if len(wanted) == 0:
             return
         number = self._part_numbers(wanted, weights, most)
-        place = np.zeros(len(self.meets), np.uint32)
         for part in range(int(number.max()) + 1):
             items = wanted[number == part] if number.any() else wanted
-            place[items] = np.arange(len(items), dtype=np.uint32)
-            flags = np.zeros(len(self.meets), np.bool_)
-            flags[items] = True
-            yield Part(items, [_within(each, flags, place) for each in self.bands], self.giant[items])
+            yield Part(items, self.giant[items], self)
 
     def _part_numbers(self, wanted: I64Array, weights: I64Array, most: int) -> I64Array:
         """The part of each wanted item: connected items have the same, and parts fill up in the order of items."""

@@ -167,7 +167,9 @@ class Groups:
             return self
         sizes = np.diff(self.starts)
         starts = np.concatenate([[0], np.cumsum(sizes[flags])]).astype(np.int64)
-        splits = starts[:-1] + (self.splits - self.starts[:-1])[flags]
+        splits = starts[1:]
+        if not np.shares_memory(self.splits, self.starts):
+            splits = starts[:-1] + (self.splits - self.starts[:-1])[flags]
         return Groups(self.members[np.repeat(flags, sizes)], starts, splits, self.giants, self.largest)
 
 
@@ -182,4 +184,7 @@ def group(keys: U64Array, items: U32Array, giant: BoolArray, *, most: int) -> Gr
         members, starts, splits, totals,
     )  # fmt: skip
     groups, kept, giants, largest = totals.tolist()
-    return Groups(members[:kept].copy(), starts[: groups + 1].copy(), splits[:groups].copy(), giants, largest)
+    begins = starts[: groups + 1].copy()
+    # Where there are no probes, buckets end where their probes would begin; millions of buckets need not say it twice.
+    plain = np.array_equal(splits[:groups], begins[1:])
+    return Groups(members[:kept].copy(), begins, begins[1:] if plain else splits[:groups].copy(), giants, largest)
