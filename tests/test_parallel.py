@@ -32,7 +32,8 @@ def test_the_input_is_read_only_so_far_ahead(threads: int) -> None:
             yield number
 
     for done, _ in enumerate(ordered_map(lambda number: number, counted(), threads), start=1):
-        assert taken <= done + 2 * threads
+        # One more waits to be taken up, and one is being made.
+        assert taken <= done + 2 * threads + 2
 
 
 @pytest.mark.parametrize("threads", [1, 3])

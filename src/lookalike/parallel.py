@@ -2,15 +2,63 @@
 
 from __future__ import annotations
 
+import contextlib
+import queue
+import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TypeVar
+from typing import Any, TypeVar
 
-__all__ = ["ordered_map"]
+__all__ = ["ahead", "ordered_map"]
+
+_LONGEST_WAIT = 0.1  # seconds until a thread that has nothing to do looks whether it is still wanted
 
 A = TypeVar("A")
 B = TypeVar("B")
+
+
+def ahead(inputs: Iterable[A]) -> Generator[A, None, None]:
+    """The same inputs, the next one made by a thread of its own while the last one is worked on."""
+    ready: queue.Queue[tuple[bool, Any]] = queue.Queue(1)
+    stopped = threading.Event()
+
+    def put(last: bool, value: Any) -> bool:
+        while not stopped.is_set():
+            try:
+                ready.put((last, value), timeout=_LONGEST_WAIT)
+                return True
+            except queue.Full:
+                continue
+        return False
+
+    def make() -> None:
+        source = iter(inputs)
+        try:
+            for item in source:
+                if not put(False, item):
+                    break
+            else:
+                put(True, None)
+        except BaseException as error:
+            put(True, error)
+        finally:
+            if isinstance(source, Generator):
+                source.close()
+
+    maker = threading.Thread(target=make, name="lookalike-ahead", daemon=True)
+    maker.start()
+    try:
+        while True:
+            last, value = ready.get()
+            if last:
+                if value is not None:
+                    raise value
+                return
+            yield value
+    finally:
+        stopped.set()
+        maker.join()
 
 
 def ordered_map(
@@ -28,6 +76,13 @@ def ordered_map(
     if threads == 1:
         yield from map(function, inputs)
         return
+    with contextlib.closing(ahead(inputs)) as inputs:
+        yield from _mapped(function, inputs, threads, weight, most)
+
+
+def _mapped(
+    function: Callable[[A], B], inputs: Iterable[A], threads: int, weight: Callable[[A], int], most: int
+) -> Iterator[B]:
     with ThreadPoolExecutor(threads, thread_name_prefix="lookalike") as pool:
         waiting: deque[tuple[Future[B], int]] = deque()
         held = 0
