@@ -77,11 +77,12 @@ def main() -> None:
     parser.add_argument("file", type=Path)
     parser.add_argument("--moments", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("options", nargs="*", help="options of dedup, after --")
-    chosen = parser.parse_args()
+    arguments = sys.argv[1:]
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    chosen, of_dedup = parser.parse_args(arguments[:end]), arguments[end + 1 :]
     rng = random.Random(chosen.seed)
     scratch = Path(tempfile.mkdtemp(prefix="lookalike-kill-"))
-    base = ["dedup", str(chosen.file), "--quiet", *chosen.options]
+    base = ["dedup", str(chosen.file), "--quiet", *of_dedup]
 
     def child(stage: str, step: int, *more: str) -> subprocess.Popen[str]:
         return subprocess.Popen(

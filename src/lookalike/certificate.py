@@ -123,7 +123,8 @@ def _statement(config: Config, matched: Matched, parts: dict[str, Any]) -> str:
     }[config.verify]
     left = parts.get("left")
     if left is not None:
-        kept = int(matched.clustering.kept.sum()) if matched.clustering is not None else 0
+        own = matched.folds.references
+        kept = int(matched.clustering.kept[own:].sum()) if matched.clustering is not None else 0
         sentence += (
             f"; about {left['items']:,.0f} of the {kept:,} kept items still have a near-duplicate "
             f"(95% interval {left['low']:,.0f} to {left['high']:,.0f})"

@@ -105,7 +105,7 @@ def cluster_report(found: Found) -> dict[str, Any]:
         # A cluster counts if an own item is in it; the other collection's items are only there to be like.
         own = np.bincount(clustering.keeper[references:], minlength=len(sizes))
         sizes = np.where(own > 0, sizes, 0)
-    return {
+    return _hits(found) | {
         "unit": found.config.unit,
         "kept": int(kept.sum()),
         "removed": int(len(kept) - kept.sum()),
@@ -114,6 +114,23 @@ def cluster_report(found: Found) -> dict[str, Any]:
         "cluster_sizes": _cluster_sizes(sizes),
         "sources": _sources(found, kept),
     }
+
+
+def _hits(found: Found) -> dict[str, Any]:
+    """How many items were removed for one of the other collection, and which of its files those are from."""
+    clustering, references, against = found.matched.clustering, found.collection.references, found.collection.against
+    if against is None or clustering is None:
+        return {}
+    keepers = clustering.keeper[references:]
+    hit = keepers[keepers < references]
+    out: dict[str, Any] = {"removed_against": len(hit)}
+    if against.source.files:
+        rows = found.sketched.rows()[hit]
+        starts = np.array(against.source.first_rows(), np.int64)
+        counts = np.bincount(np.searchsorted(starts, rows, side="right") - 1, minlength=len(starts))
+        order = np.argsort(-counts, kind="stable")[:_MOST_SOURCES]
+        out["hits"] = [{"name": against.source.files[i], "removed": int(counts[i])} for i in order if counts[i]]
+    return out
 
 
 def _cluster_sizes(sizes: I64Array) -> list[dict[str, int]]:

@@ -107,6 +107,8 @@ def dedup(
         print_json(report | {"seconds": job.elapsed(), "output": str(output) if output else None})
     headline = f"kept {report['kept']:,} of {counted(report['items'], unit.value)}, removed {report['removed']:,}"
     job.summary(result.found, headline, report, quiet=quiet)
+    if against:
+        say(f"  {counted(report['removed_against'], unit.value)} removed for one of the other collection", quiet=quiet)
     if report.get("documents_emptied"):
         say(f"  {counted(report['documents_emptied'], 'document')} left out: nothing remained of them", quiet=quiet)
     if to_folder and report["pairs_left_out"]:

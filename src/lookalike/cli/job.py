@@ -198,7 +198,7 @@ def summary(found: Found, headline: str, report: dict[str, Any], *, quiet: bool)
         (counts.empty, "without any shingle (never alike unless identical)"),
         (counts.null, "null, taken as empty"),
         (counts.short, f"shorter than {config.shingle} (one shingle, the whole)"),
-        (counts.references, "of the other collection compared with"),
+        (counts.references, "of the other collection to compare with"),
         (counts.invalid_utf8, "with invalid UTF-8, replaced by U+FFFD"),
     ]
     noun = "item" if config.unit == "document" else config.unit

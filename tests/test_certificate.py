@@ -1,0 +1,108 @@
+"""The certificate of whole runs: what a healthy one says, and which part catches which fault."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lookalike
+from lookalike.certify.intervals import clopper_pearson
+from lookalike.collide.buckets import Buckets
+from lookalike.grouping import Part
+from lookalike.types import I64Array
+from tests.planted import planted_pairs
+
+PAIRS = 1500
+
+
+def planted(similarity: Fraction = Fraction(17, 20)) -> list[set[int]]:
+    return planted_pairs(similarity, PAIRS)
+
+
+def certificate(result: Any) -> dict[str, Any]:
+    data: dict[str, Any] = result.report["certificate"]
+    return data
+
+
+def test_a_healthy_run_finds_what_it_says_and_raises_no_alarm() -> None:
+    result = lookalike.pairs(planted(), audit=2 * PAIRS)
+    said = certificate(result)
+    assert said["recall"]["low"] <= len(result) / PAIRS <= said["recall"]["high"]
+    # The sample is everything, so the audit counts the very pairs.
+    assert (said["audit"]["sampled"], said["audit"]["pairs"]) == (2 * PAIRS, PAIRS)
+    assert said["audit"]["found"] == len(result)
+    assert said["recall"]["suspicious"] == []
+    assert said["bands"]["suspicious"] == []
+    assert f"found {len(result):,} pairs at >= 0.8; estimated recall" in said["statement"]
+    assert said["statement"].endswith("precision 1 (all verified)")
+
+
+def test_a_silent_cap_is_caught_by_the_audit_and_by_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = Buckets.candidates
+
+    def capped(self: Buckets, *arguments: Any, **options: Any) -> Iterator[tuple[I64Array, I64Array]]:
+        for left, right in whole(self, *arguments, **options):
+            yield left[: len(left) // 2], right[: len(right) // 2]
+
+    monkeypatch.setattr(Buckets, "candidates", capped)
+    result = lookalike.dedup(planted(), audit=2 * PAIRS)
+    said = certificate(result)
+    assert said["recall"]["low"] > 0.98
+    assert said["bands"]["suspicious"] == []
+    assert said["audit"]["recall"] == pytest.approx(0.5, abs=0.01)
+    assert said["audit"]["high"] < said["recall"]["low"]
+    assert any("please report this" in warning for warning in result.report["warnings"])
+    # Half of the pairs are left, both items of each among the kept.
+    assert said["left"]["items"] == pytest.approx(PAIRS, rel=0.02)
+
+
+def test_a_dead_band_is_caught_by_the_band_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = Part.buckets
+
+    def without_one(self: Any) -> Any:
+        bands = whole(self)
+        bands[3] = bands[3].chosen(np.zeros(len(bands[3]), np.bool_))
+        return bands
+
+    monkeypatch.setattr("lookalike.grouping.Part.buckets", without_one)
+    result = lookalike.pairs(planted())
+    assert certificate(result)["bands"]["suspicious"] == [3]
+    assert certificate(result)["recall"]["suspicious"][0].startswith("band 4 was hit 0 times, expected ")
+
+
+def test_what_is_left_among_the_kept_is_estimated_from_the_sample() -> None:
+    """Over 40 samples of a third of the items the interval holds the true number 90% of the time or more.
+
+    P(fewer than 33 of 40 | 95%) = 0.0003.
+    """
+    items = planted()
+    # One band finds 0.85^6 = 38% of the pairs, and both items of the others stay.
+    held = 0
+    for seed in range(40):
+        result = lookalike.dedup(items, bands=1, rows=6, seed=seed, audit=700)
+        truth = 2 * (PAIRS - result.report["removed"])
+        left = certificate(result)["left"]
+        held += left["low"] <= truth <= left["high"]
+    assert held >= 33
+
+
+def test_the_audit_says_no_more_than_its_sample_can_show() -> None:
+    said = certificate(lookalike.pairs(planted(), audit=2 * PAIRS, bands=2, rows=5))["audit"]
+    assert (said["low"], said["high"]) == clopper_pearson(said["found"], said["pairs"])
+    nothing = certificate(lookalike.pairs([{1, 2, 3}, {7, 8}, {9}]))
+    assert (nothing["audit"]["recall"], nothing["audit"]["low"], nothing["audit"]["high"]) == (None, 0.0, 1.0)
+
+
+def test_giant_lists_and_unverified_runs_are_named() -> None:
+    template = set(range(1000, 1060))
+    alike = [template | {i} for i in range(250)]
+    said = certificate(lookalike.dedup(alike))
+    assert "giant lists were compared with their leaders only" in said["statement"]
+    assert any("were compared with leaders" in note for note in said["notes"])
+    assert any("not compared" in note for note in certificate(lookalike.pairs(alike[:9], verify="none"))["notes"])
+    assert any("estimates" in note for note in certificate(lookalike.pairs(alike[:9], verify="sketch"))["notes"])
+    assert "audit" not in certificate(lookalike.pairs(alike[:9], audit=0))
