@@ -73,14 +73,17 @@ class RunFolder:
     def work_folder(self) -> Path:
         return self._workdir or self.path / _WORK
 
+    @property
+    def finished(self) -> bool:
+        """Whether everything is in its place already."""
+        return (self.path / _REPORT).exists() and not (self.work_folder / "run.json").exists()
+
     def check(self) -> None:
         """Refuse a folder that is in the way, before anything is read."""
         unfinished = (self.work_folder / "run.json").exists()
         if self._resume and self._overwrite:
             raise OptionError("resume goes on with a run, overwrite starts again: give one or the other")
         if self._resume:
-            if not unfinished and (self.path / _REPORT).exists():
-                raise OutputError(f"{self.path} is a finished run: there is nothing to resume")
             return
         if unfinished and not self._overwrite:
             raise OutputError(

@@ -78,6 +78,12 @@ def dedup(
         output, overwrite=overwrite, dry_run=dry_run, json=json, table=False, lines=format == "lines", resume=resume,
         workdir=workdir,
     )  # fmt: skip
+    if resume and output is not None:
+        from lookalike.run_folder import RunFolder
+
+        if RunFolder(output, workdir=workdir).finished:
+            say(f"{output} is a finished run: there is nothing left to do", quiet=quiet)
+            return
     task = job.prepare(
         "dedup", inputs, output=output, quiet=quiet, format=format, skip_bad=skip_bad, limit=limit, tokens=tokens,
         column=column, id=id, threshold=threshold, recall=recall, shingle=shingle, normalize=normalize, exact=exact,
