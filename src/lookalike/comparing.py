@@ -183,7 +183,9 @@ class Comparing:
         del buckets
         giant = np.flatnonzero(part.giant)
         if len(giant):
-            join = Join.of(store, giant, self.judge.threshold, self.memory // 4, all_pairs=self.all_pairs)
+            # Rows that stay in their file leave their memory to the join, which then walks the file less often.
+            room = self.memory // 4 if store.file is None else self._for_rows()
+            join = Join.of(store, giant, self.judge.threshold, room, all_pairs=self.all_pairs)
             if self.all_pairs:
                 self._estimate(join, store, part.items, matches)
             for left, right, similarity in self._verified(store, join.candidates(), part.items):

@@ -53,7 +53,7 @@ class Join:
             count_elements(values, counts)
         _, long = prefix_lengths(sizes, threshold)
         found = []
-        for span in spans(int(long.sum()), memory // 4):
+        for span in spans(int(long.sum()), memory if held is None else memory // 4):
             parts = [
                 entries(offsets, values, number[at], threshold, counts, span)
                 for at, offsets, values in held or _blocks(store, members, memory // 8)
