@@ -265,14 +265,14 @@ def test_leaders_and_what_they_leave_cover_the_large_lists(kind: str, threshold:
     alive = leading.everyone()
     assert set(np.flatnonzero(alive).tolist()) == set(join.large.members.tolist())
     for _ in range(3):
-        left, right, similarity, rest = leading.run(alive)
+        left, right, similarity = leading.run(alive)
         for item, leader, jaccard in zip(left.tolist(), right.tolist(), similarity.tolist(), strict=True):
             assert rank[leader] < rank[item]
             assert jaccard == float(reference.jaccard(items[item], items[leader])) >= threshold
         attached, living = set(left.tolist()), set(join.rows[alive].tolist())
         assert len(attached) == len(left), "an item is attached once"
         assert {*attached, *right.tolist()} <= living
-        met = {frozenset(pair) for each in lists_of(join, rest) for pair in combinations(each, 2)}
+        met = {frozenset(pair) for a, b in leading.candidates() for pair in zip(a.tolist(), b.tolist(), strict=True)}
         unexamined = set(join.rows[leading.unexamined].tolist())
         for each in lists_of(join, join.large):
             for i, j in combinations([item for item in each if item in living - attached], 2):

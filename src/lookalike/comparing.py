@@ -17,7 +17,6 @@ from lookalike.certify.recall import PairTally
 from lookalike.collection import Collection
 from lookalike.collide.buckets import Buckets
 from lookalike.collide.fold import Folds
-from lookalike.collide.group import Groups
 from lookalike.counts import Counts
 from lookalike.errors import OptionError
 from lookalike.giants import Join, Leading
@@ -188,15 +187,17 @@ class Comparing:
             join = Join.of(store, giant, self.judge.threshold, room, all_pairs=self.all_pairs)
             if self.all_pairs:
                 self._estimate(join, store, part.items, matches)
-            for left, right, similarity in self._verified(store, join.candidates(), part.items):
-                self._note(part.items[left], part.items[right], similarity, matches, tally)
             if len(join.large):
+                # Items that are attached to a leader need not be compared in the small lists either.
                 order = np.arange(len(part.items)) if rank is None else rank[part.items]
                 own = part.items[join.rows] >= self.collection.references
                 leading = Leading(join, store, order[join.rows], own, self.judge.threshold, self.memory // 4)
                 self.counts.led_items += int(leading.everyone().sum())
                 led.append(Led(part.items, leading))
                 self.lead(led[-1], None, matches)
+            else:
+                for left, right, similarity in self._verified(store, join.candidates(), part.items):
+                    self._note(part.items[left], part.items[right], similarity, matches, tally)
         return led
 
     def _estimate(self, join: Join, store: Rows, items: I64Array, matches: Matches) -> None:
@@ -224,15 +225,14 @@ class Comparing:
         """
         assert self.judge is not None
         before = len(matches)
-        alive = led.leading.everyone()
+        alive = np.ones(len(led.leading.rank), np.bool_)
         if kept is not None:
             alive &= kept[led.items[led.leading.join.rows]]
         leading, items = led.leading, led.items
-        left, right, jaccard, rest = leading.run(alive)
+        left, right, jaccard = leading.run(alive)
         self.counts.candidates += len(left)
         self._note(items[left], items[right], self.judge.similarity(jaccard), matches, None)
-        pairs = ((leading.join.rows[a], leading.join.rows[b]) for a, b in _bucketed(len(leading.join.rows), rest))
-        for left, right, similarity in self._verified(leading.store, pairs, items):
+        for left, right, similarity in self._verified(leading.store, leading.candidates(), items):
             self._note(items[left], items[right], similarity, matches, None)
         return len(matches) - before
 
@@ -329,7 +329,3 @@ def too_many(pairs: int | float, most: int, about: str = "") -> str:
         f"there are {about}{pairs:,.0f} pairs, more than max_pairs = {most:,}: "
         "ask for clusters or dedup instead, raise the threshold, or raise max_pairs"
     )
-
-
-def _bucketed(items: int, groups: Groups) -> Iterator[tuple[I64Array, I64Array]]:
-    yield from Buckets(items, [groups]).candidates()

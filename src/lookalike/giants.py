@@ -18,8 +18,8 @@ from lookalike.collide.group import PROBE, Groups, group
 from lookalike.collide.prefix import count_elements, counters, entries, prefix_lengths
 from lookalike.grouping import MOST, joined, spans
 from lookalike.store.rows import Rows
-from lookalike.types import BoolArray, F64Array, I64Array, U32Array, U64Array
-from lookalike.verify.leaders import attach_rows, first_living
+from lookalike.types import BoolArray, F64Array, I64Array, U64Array
+from lookalike.verify.leaders import attach_rows
 
 __all__ = ["Join", "Leading"]
 
@@ -107,109 +107,86 @@ class Leading:
     threshold: float
     memory: int
     unexamined: BoolArray = field(init=False)
-    _members: U32Array = field(init=False)
-    _starts: I64Array = field(init=False)
-    _list_offsets: I64Array = field(init=False)
-    _lists: U32Array = field(init=False)
+    _alive: BoolArray = field(init=False)
+    _left: list[I64Array] = field(init=False)
 
     def __post_init__(self) -> None:
-        items, lists = len(self.join.rows), self.join.large
-        self.unexamined = np.zeros(items, np.bool_)
-        number = np.repeat(np.arange(len(lists), dtype=np.uint32), np.diff(lists.starts))
-        order = np.lexsort((self.rank[lists.members], number))
-        self._members, self._starts = lists.members[order], lists.starts
-        by_item = np.argsort(self._members, kind="stable")
-        self._lists = number[by_item]
-        self._list_offsets = np.zeros(items + 1, np.int64)
-        np.cumsum(np.bincount(self._members, minlength=items), out=self._list_offsets[1:])
+        self.unexamined = np.zeros(len(self.rank), np.bool_)
 
     def everyone(self) -> BoolArray:
         """All items of the large lists."""
-        flags = np.zeros(len(self.join.rows), np.bool_)
-        flags[self._members] = True
+        flags = np.zeros(len(self.rank), np.bool_)
+        flags[self.join.large.members] = True
         return flags
 
-    def run(self, alive: BoolArray) -> tuple[I64Array, I64Array, F64Array, Groups]:
-        """(item, leader, their similarity) of those attached, as rows; and short lists of what is left to compare.
+    def run(self, alive: BoolArray) -> tuple[I64Array, I64Array, F64Array]:
+        """(item, leader, their similarity) of those attached, as rows; `candidates` are what is left to compare.
 
-        An item that is attached is done in all its lists; a leader in those that it led, for these have met it.
+        One list after another, the largest first: an item that is attached is done in all its lists, so that of the
+        many lists that pages of one template share the first does nearly all the work. A leader is done in the list
+        it led.
         """
-        sizes, alive = np.diff(self._starts), alive.copy()
-        led = np.zeros(len(self._members), np.bool_)
-        stubborn = np.zeros(len(sizes), np.bool_)
-        parts: list[tuple[I64Array, I64Array, F64Array]] = []
-        while True:
-            living = alive[self._members] & ~led
-            open_ = self._count(living & self.own[self._members])
-            busy = (self._count(living) > MOST) & (open_ > 0) & ~stubborn
-            if not busy.any():
-                break
-            leads = first_living(living, self._starts, _LEADERS) & np.repeat(busy, sizes)
-            item, leader, similarity, leads = self._round(alive, leads, busy)
-            parts.append((self.join.rows[item], self.join.rows[leader], similarity))
-            alive[item] = False
-            led |= leads
-            taken = open_ - self._count(alive[self._members] & living & self.own[self._members])
-            stubborn |= busy & (taken < _PROGRESS * open_)
+        lists, alive = self.join.large, alive.copy()
         self.unexamined[:] = False
-        self.unexamined[self._members[living & np.repeat(stubborn, sizes)]] = True
-        self.unexamined &= self.own
-        return (*_stacked(parts), self._remainder(living & np.repeat(~stubborn, sizes)))
+        parts: list[tuple[I64Array, I64Array, F64Array]] = []
+        left: list[I64Array] = []
+        for each in np.argsort(-np.diff(lists.starts), kind="stable").tolist():
+            members = lists.members[lists.starts[each] : lists.starts[each + 1]]
+            living = members[alive[members]].astype(np.int64)
+            living = living[np.argsort(self.rank[living])]
+            while len(living) > MOST and (open_ := int(self.own[living].sum())):
+                item, leader, similarity, leads = self._round(living)
+                parts.append((self.join.rows[item], self.join.rows[leader], similarity))
+                alive[item] = False
+                living = living[alive[living] & ~np.isin(living, leads)]
+                if len(item) < _PROGRESS * open_:
+                    self.unexamined[living] = True
+                    living = living[:0]
+            left.append(living)
+        self.unexamined &= self.own & alive
+        self._alive, self._left = alive, left
+        return _stacked(parts)
 
-    def _count(self, places: BoolArray) -> I64Array:
-        """How many places of each list are flagged."""
-        counts: I64Array = np.add.reduceat(places, self._starts[:-1], dtype=np.int64)
-        return counts
+    def candidates(self) -> Iterator[tuple[I64Array, I64Array]]:
+        """Pairs of rows that are not attached and share a list: what is left of a large one, or a small one."""
+        for left, right in Buckets(len(self.rank), [self._remainder(self._left, self._alive)]).candidates():
+            yield self.join.rows[left], self.join.rows[right]
+        for left, right in self.join.buckets.candidates():
+            both = self._alive[left] & self._alive[right]
+            yield self.join.rows[left[both]], self.join.rows[right[both]]
 
-    def _round(
-        self, alive: BoolArray, leads: BoolArray, busy: BoolArray
-    ) -> tuple[I64Array, I64Array, F64Array, BoolArray]:
-        """Compare the living items of busy lists with the leaders of those lists: (item, leader, similarity).
+    def _round(self, living: I64Array) -> tuple[I64Array, I64Array, F64Array, I64Array]:
+        """Compare the living items of a list with the first of them: (item, leader, similarity), and who led.
 
         A leader that matches an earlier one leads nobody: what it would attach might not match the one that is kept in
-        its place. The last of the result flags the places of those that did lead.
+        its place.
         """
-        chosen = np.unique(self._members[leads]).astype(np.int64)
-        item, _, _ = self._attach(chosen[self.own[chosen]], leads)
-        misled = np.zeros(len(alive), np.bool_)
-        misled[item] = True
-        leads = leads & ~misled[self._members]
-        meeting = np.zeros(len(alive), np.bool_)
-        meeting[self._members[np.repeat(busy, np.diff(self._starts))]] = True
-        return (*self._attach(np.flatnonzero(meeting & alive & self.own), leads), leads)
+        leads = living[:_LEADERS]
+        misled, _, _ = self._attach(leads[self.own[leads]], leads)
+        leads = leads[~np.isin(leads, misled)]
+        return (*self._attach(living[self.own[living]], leads), leads)
 
-    def _attach(self, items: I64Array, leads: BoolArray) -> tuple[I64Array, I64Array, F64Array]:
-        """Compare items with the leaders of their lists: (item, best leader, similarity) of those that match one."""
-        leaders = np.unique(self._members[leads])
-        leaders = leaders[np.argsort(self.join.rows[leaders])]
-        lead_offsets, lead_values = self.store.gather(self.join.rows[leaders])
-        place = np.zeros(len(self.rank), np.uint32)
-        place[leaders] = np.arange(len(leaders), dtype=np.uint32)
-        team_offsets = np.zeros(len(self._starts), np.int64)
-        np.cumsum(self._count(leads), out=team_offsets[1:])
+    def _attach(self, items: I64Array, leads: I64Array) -> tuple[I64Array, I64Array, F64Array]:
+        """Compare items with leaders: (item, best leader, similarity) of those that match one."""
+        leads = leads[np.argsort(self.join.rows[leads])]
+        lead_rows = self.store.gather(self.join.rows[leads])
         items = items[np.argsort(self.join.rows[items])]
-        tested = np.zeros(len(leaders), np.uint32)
         found: list[tuple[I64Array, I64Array, F64Array]] = []
-        for at, offsets, values in _blocks(self.store, self.join.rows[items], self.memory // 8):
+        for at, offsets, values in _blocks(self.store, self.join.rows[items], self.memory // 2):
             best, similarity = np.empty(len(at), np.int64), np.empty(len(at), np.float64)
-            attach_rows(
-                items[at].astype(np.uint32), offsets, values, lead_offsets, lead_values, self._list_offsets,
-                self._lists, team_offsets, place[self._members[leads]], leaders, self.rank, self.threshold, tested,
-                best, similarity,
-            )  # fmt: skip
+            rank, lead_rank = self.rank[items[at]], self.rank[leads]
+            attach_rows(offsets, values, rank, *lead_rows, lead_rank, self.threshold, best, similarity)
             hit = best >= 0
-            found.append((items[at][hit], leaders[best[hit]].astype(np.int64), similarity[hit]))
+            found.append((items[at][hit], leads[best[hit]], similarity[hit]))
         return _stacked(found)
 
-    def _remainder(self, living: BoolArray) -> Groups:
-        """The living members of each list that has more than one of them, and one of its own."""
-        counts = self._count(living)
-        own = self._count(living & self.own[self._members])
-        members = self._members[living]
-        # Buckets count on members that ascend.
-        members = members[np.lexsort((members, np.repeat(np.arange(len(counts)), counts)))]
-        starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        return Groups(members, starts, starts[1:].copy(), 0, 0).chosen((counts > 1) & (own > 0))
+    def _remainder(self, left: list[I64Array], alive: BoolArray) -> Groups:
+        """What is left of each list that has more than one living item, and one of its own."""
+        short = [np.sort(living[alive[living]]) for living in left]
+        short = [living for living in short if len(living) > 1 and self.own[living].any()]
+        members = np.concatenate([np.empty(0, np.int64), *short]).astype(np.uint32)
+        starts = np.cumsum([0, *map(len, short)]).astype(np.int64)
+        return Groups(members, starts, starts[1:], 0, 0)
 
 
 def _stacked(parts: list[tuple[I64Array, I64Array, F64Array]]) -> tuple[I64Array, I64Array, F64Array]:

@@ -17,7 +17,6 @@ __all__ = [
     "attach",
     "copy_stretch",
     "count_elements",
-    "first_living",
     "group",
     "leaders",
     "overlaps",
@@ -138,11 +137,6 @@ def attach(
     scored = [(other, jaccard(sets[item], sets[other])) for other in sorted(met, key=lambda other: rank[other])]
     matching = [(other, similarity) for other, similarity in scored if similarity and similarity >= exact(threshold)]
     return max(matching, key=lambda match: match[1], default=None)
-
-
-def first_living(living: Sequence[bool], most: int) -> list[bool]:
-    """The first `most` places of a list that are alive."""
-    return [alive and sum(living[:place]) < most for place, alive in enumerate(living)]
 
 
 def overlaps(sets: Sequence[Set[int]]) -> list[list[int]]:
