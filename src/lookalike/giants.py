@@ -53,13 +53,15 @@ class Join:
             count_elements(values, counts)
         _, long = prefix_lengths(sizes, threshold)
         found = []
-        for span in spans(int(long.sum()), memory if held is None else memory // 4):
+        # Twice, because entries are also put into the order of their items.
+        for span in spans(2 * int(long.sum()), memory if held is None else memory // 4):
             parts = [
                 entries(offsets, values, number[at], threshold, counts, span)
                 for at, offsets, values in held or _blocks(store, members, memory // 8)
             ]
             keys = np.concatenate([part[0] for part in parts])
             items = np.concatenate([part[1] for part in parts])
+            del parts
             # Rows come in the order of the store; lists count on numbers that ascend.
             by_number = np.argsort(items & np.uint32(PROBE - 1), kind="stable")
             found.append(group(keys[by_number], items[by_number], np.zeros(0, np.bool_), most=len(keys)))
@@ -172,7 +174,7 @@ class Leading:
         lead_rows = self.store.gather(self.join.rows[leads])
         items = items[np.argsort(self.join.rows[items])]
         found: list[tuple[I64Array, I64Array, F64Array]] = []
-        for at, offsets, values in _blocks(self.store, self.join.rows[items], self.memory // 2):
+        for at, offsets, values in _blocks(self.store, self.join.rows[items], self.memory // 4):
             best, similarity = np.empty(len(at), np.int64), np.empty(len(at), np.float64)
             rank, lead_rank = self.rank[items[at]], self.rank[leads]
             attach_rows(offsets, values, rank, *lead_rows, lead_rank, self.threshold, best, similarity)
