@@ -35,7 +35,8 @@ from lookalike.verify.jaccard import similarities
 
 __all__ = ["Comparing", "Led"]
 
-_CHUNK = 1 << 19
+# Pairs that a thread compares at a time: some 30 ms of work, so that all threads have some to the end.
+_CHUNK = 1 << 15
 _MOST_PARTS = 256
 _ITEM_BYTES = 60
 # Pairs of giant lists that are compared to estimate how many there are: 1% of error where one in four matches.

@@ -24,6 +24,7 @@ from lookalike.verify.leaders import attach_rows
 __all__ = ["Join", "Leading"]
 
 _LEADERS = 4
+_CHUNK = 1 << 15
 # A round that attaches less than this share of a list has met items that are mostly not alike.
 _PROGRESS = 0.05
 
@@ -77,7 +78,7 @@ class Join:
 
     def candidates(self) -> Iterator[tuple[I64Array, I64Array]]:
         """The pairs of rows that share a rare element in a small list, each once."""
-        for left, right in self.buckets.candidates():
+        for left, right in self.buckets.candidates(chunk=_CHUNK):
             yield self.rows[left], self.rows[right]
 
 
@@ -153,7 +154,7 @@ class Leading:
         """Pairs of rows that are not attached and share a list: what is left of a large one, or a small one."""
         for left, right in Buckets(len(self.rank), [self._remainder(self._left, self._alive)]).candidates():
             yield self.join.rows[left], self.join.rows[right]
-        for left, right in self.join.buckets.candidates():
+        for left, right in self.join.buckets.candidates(chunk=_CHUNK):
             both = self._alive[left] & self._alive[right]
             yield self.join.rows[left[both]], self.join.rows[right[both]]
 
