@@ -103,7 +103,9 @@ def sketch(
     passing = _Passing(collection, keep, counts, audit, config.report_by)
     sketches = Sketches(work, config.memory // 4, passing.state)
     passing.sketches = sketches
-    chunks = sketches.resume()
+    # Which rows are bad is known only to who reads them all: such a pass begins again.
+    skips = any(getattr(part.source, "skips_bad", False) for part in collection.parts)
+    chunks = sketches.resume() if work.finished("sketch") is not None or not skips else []
     for chunk in chunks:
         passing.restore(chunk, last=chunk is chunks[-1])
 
