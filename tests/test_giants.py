@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import lookalike.collide.group
 import lookalike.comparing
 import lookalike.giants
 import lookalike.grouping
@@ -207,11 +208,7 @@ def test_the_join_is_the_same_for_any_memory_where_counters_are_many(memory: int
     lengths = rng.integers(30, 60, 1800)
     rows = [np.unique(np.concatenate([rng.permutation(template)[:30], rng.integers(0, 2**62, n)])) for n in lengths]
     assert sum(map(len, rows)) > 1 << 16
-    join = joined(rows, 0.5, memory)
-    baseline = joined(rows, 0.5, 1 << 24)
-    for one, other in ((join.small, baseline.small), (join.large, baseline.large)):
-        assert np.array_equal(one.members, other.members)
-        assert np.array_equal(one.starts, other.starts)
+    assert lists_of(joined(rows, 0.5, memory)) == lists_of(joined(rows, 0.5, 1 << 24))
 
 
 def stored(rows: Sequence[Any]) -> Rows:
@@ -220,8 +217,18 @@ def stored(rows: Sequence[Any]) -> Rows:
     return store
 
 
-def joined(rows: Sequence[Any], threshold: float, memory: int = 1 << 20, *, all_pairs: bool = False) -> Join:
-    return Join.of(stored(rows), np.arange(len(rows)), threshold, memory, all_pairs=all_pairs)
+def joined(rows: Sequence[Any], threshold: float, memory: int = 1 << 20) -> Join:
+    return Join.of(stored(rows), np.arange(len(rows)), threshold, memory)
+
+
+def lists_of(join: Join) -> list[list[int]]:
+    """The lists of all items, which are named by their rows."""
+    everyone = np.ones(len(join.rows), np.bool_)
+    return [
+        join.rows[lists.members[start:end]].tolist()
+        for lists in join.lists(everyone)
+        for start, end in pairwise(lists.starts.tolist())
+    ]
 
 
 few_sets = st.lists(st.sets(st.integers(0, 12), min_size=1), min_size=1, max_size=12)
@@ -232,7 +239,7 @@ few_sets = st.lists(st.sets(st.integers(0, 12), min_size=1), min_size=1, max_siz
 def test_the_candidates_of_the_join_hold_every_match_once(items: list[set[int]], threshold: float, memory: int) -> None:
     pairs = [
         (min(pair), max(pair))
-        for left, right in joined(items, threshold, memory, all_pairs=True).candidates()
+        for left, right in joined(items, threshold, memory).candidates()
         for pair in zip(left.tolist(), right.tolist(), strict=True)
     ]
     assert len(set(pairs)) == len(pairs)
@@ -243,28 +250,29 @@ def test_the_candidates_of_the_join_hold_every_match_once(items: list[set[int]],
 @given(few_sets, st.data())
 def test_some_rows_of_a_store_are_joined_as_if_they_were_alone(items: list[set[int]], data: st.DataObject) -> None:
     members = sorted(data.draw(st.sets(st.integers(0, len(items) - 1), min_size=1)))
-    join = Join.of(stored(items), np.array(members), 0.5, 1 << 20, all_pairs=True)
-    alone = joined([items[member] for member in members], 0.5, all_pairs=True)
+    join = Join.of(stored(items), np.array(members), 0.5, 1 << 20)
+    alone = joined([items[member] for member in members], 0.5)
     assert join.rows.tolist() == [members[row] for row in alone.rows]
-    assert join.small.members.tolist() == alone.small.members.tolist()
+    assert lists_of(join) == [[members[row] for row in each] for each in lists_of(alone)]
 
 
+@pytest.mark.parametrize("memory", [500, 1 << 20])
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("threshold", [0.5, 0.6, 0.8])
 @pytest.mark.parametrize("kind", ["around", "above", "chain", "families", "mixed"])
-def test_leaders_and_what_they_leave_cover_the_large_lists(kind: str, threshold: float, seed: int) -> None:
-    """Of each matching pair of a large list both are compared, or one is attached to a leader, or both are told.
+def test_leaders_and_what_they_leave_cover_all_matches(kind: str, threshold: float, seed: int, memory: int) -> None:
+    """Of each matching pair both are compared, or one is attached to a leader, or both are told.
 
-    It is run again and again on what was not attached, as if that was kept.
+    It is run again and again on a part of the items, as if that was kept, and asks only for pairs that are not known.
     """
     items = [set(item) for item in dict.fromkeys(map(frozenset, templates(kind, seed, threshold=threshold)))]
-    store = stored(items)
-    join = Join.of(store, np.arange(len(items)), threshold, 1 << 20, all_pairs=False)
-    rank = np.random.default_rng(seed).permutation(len(items))
-    leading = Leading(join, store, rank[join.rows], np.ones(len(items), np.bool_), threshold, 1 << 20)
-    alive = leading.everyone()
-    assert set(np.flatnonzero(alive).tolist()) == set(join.large.members.tolist())
-    for _ in range(3):
+    join = joined(items, threshold, memory)
+    rng = np.random.default_rng(seed)
+    rank = rng.permutation(len(items))
+    leading = Leading(join, rank[join.rows], np.ones(len(items), np.bool_))
+    truth = set(reference.all_pairs(items, threshold))
+    alive, met = np.ones(len(items), np.bool_), set()
+    for _ in range(4):
         left, right, similarity = leading.run(alive)
         for item, leader, jaccard in zip(left.tolist(), right.tolist(), similarity.tolist(), strict=True):
             assert rank[leader] < rank[item]
@@ -272,15 +280,65 @@ def test_leaders_and_what_they_leave_cover_the_large_lists(kind: str, threshold:
         attached, living = set(left.tolist()), set(join.rows[alive].tolist())
         assert len(attached) == len(left), "an item is attached once"
         assert {*attached, *right.tolist()} <= living
-        met = {frozenset(pair) for a, b in leading.candidates() for pair in zip(a.tolist(), b.tolist(), strict=True)}
+        for pair in candidates_of(leading):
+            assert set(pair) <= living
+            met.add(pair)
         unexamined = set(join.rows[leading.unexamined].tolist())
-        for each in lists_of(join, join.large):
-            for i, j in combinations([item for item in each if item in living - attached], 2):
-                alike = reference.jaccard(items[i], items[j]) >= reference.exact(threshold)
-                assert not alike or frozenset((i, j)) in met or {i, j} <= unexamined
-        alive &= ~np.isin(join.rows, left)
+        for pair in truth - met:
+            assert not set(pair) <= living - attached or set(pair) <= unexamined
+        alive = rng.random(len(items)) < 0.7
 
 
-def lists_of(join: Join, lists: Groups) -> list[list[int]]:
-    """The lists, their items named by their rows."""
-    return [join.rows[lists.members[start:end]].tolist() for start, end in pairwise(lists.starts.tolist())]
+def candidates_of(leading: Leading) -> list[tuple[int, int]]:
+    pairs = [pair for a, b in leading.candidates() for pair in zip(a.tolist(), b.tolist(), strict=True)]
+    return [(min(pair), max(pair)) for pair in pairs]
+
+
+def test_who_was_led_by_an_item_that_is_led_itself_is_compared_with_the_last_leader() -> None:
+    """The list of 1 comes first, and row 1 leads it; row 0 leads the list of 2, and row 1 in it."""
+    template = range(10, 20)
+    rows = [{2, *template}, {1, 2, *template}, *({1, 100 + i, *template} for i in range(4))]
+    rows += [{2, 200 + i, *template} for i in range(3)]
+    join = joined(rows, 0.5)
+    leading = Leading(join, join.rows, np.ones(len(rows), np.bool_))
+    left, right, _ = leading.run(np.ones(len(rows), np.bool_))
+    assert dict(zip(left.tolist(), right.tolist(), strict=True)) == {2: 1, 3: 1, 4: 1, 5: 1, 1: 0, 6: 0, 7: 0, 8: 0}
+    assert sorted(candidates_of(leading)) == [(0, 2), (0, 3), (0, 4), (0, 5)]
+
+
+def test_what_is_known_is_not_asked_for_again() -> None:
+    """Four sure pairs below the template's threshold are compared once; nobody was led, so the next run has nothing."""
+    rows = [{*range(10), *range(100 * (i // 2), 100 * (i // 2) + 30)} for i in range(2, 10)]
+    rows = [row | {10_000 + i} for i, row in enumerate(rows)]
+    join = joined(rows, 0.8)
+    leading = Leading(join, join.rows, np.ones(len(rows), np.bool_))
+    everyone = np.ones(len(rows), np.bool_)
+    assert len(leading.run(everyone)[0]) == 0
+    assert not leading.led.any()
+    assert sorted(candidates_of(leading)) == [(0, 1), (2, 3), (4, 5), (6, 7)]
+    assert len(leading.run(everyone)[0]) == 0
+    assert candidates_of(leading) == []
+
+
+def test_entries_are_made_as_many_as_fit_and_hardly_any_of_those_attached(monkeypatch: pytest.MonkeyPatch) -> None:
+    """400 items that are all alike: of 21 elements the 5 rarest are entries, 4 of them shared, 2 of these as probes."""
+    rows = [{*range(1, 21), 1000 + i} for i in range(400)]
+    held: list[int] = []
+
+    def group(keys: Any, *arguments: Any, **options: Any) -> Groups:
+        held.append(len(keys))
+        return lookalike.collide.group.group(keys, *arguments, **options)
+
+    monkeypatch.setattr(lookalike.giants, "group", group)
+    most = 1000
+    join = joined(rows, 0.8, 36 * most)
+    assert len(lists_of(join)) == 2
+    entries = sum(held)
+    assert entries == 4 * len(rows)
+    assert max(held) <= most < entries
+
+    held.clear()
+    leading = Leading(join, join.rows, np.ones(len(rows), np.bool_))
+    assert len(leading.run(np.ones(len(rows), np.bool_))[0]) == len(rows) - 1
+    assert sum(held[1:]) <= 5
+    assert max(held) <= most

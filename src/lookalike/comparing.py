@@ -25,7 +25,7 @@ from lookalike.items import ItemBatch
 from lookalike.measures import Judge, Measure, grouped
 from lookalike.parallel import ordered_map
 from lookalike.progress import Progress
-from lookalike.room import Room, weight
+from lookalike.room import Room, give_back_memory, weight
 from lookalike.specimens import Specimens
 from lookalike.store.matches import Matches
 from lookalike.store.rows import Rows
@@ -185,20 +185,20 @@ class Comparing:
         if len(giant):
             # Rows that stay in their file leave their memory to the join, which then walks the file less often.
             room = self.memory // 4 if store.file is None else self._for_rows()
-            join = Join.of(store, giant, self.judge.threshold, room, all_pairs=self.all_pairs)
+            join = Join.of(store, giant, self.judge.threshold, room)
             if self.all_pairs:
                 self._estimate(join, store, part.items, matches)
-            if len(join.large):
-                # Items that are attached to a leader need not be compared in the small lists either.
-                order = np.arange(len(part.items)) if rank is None else rank[part.items]
-                own = part.items[join.rows] >= self.collection.references
-                leading = Leading(join, store, order[join.rows], own, self.judge.threshold, self.memory // 4)
-                self.counts.led_items += int(leading.everyone().sum())
-                led.append(Led(part.items, leading))
-                self.lead(led[-1], None, matches)
-            else:
                 for left, right, similarity in self._verified(store, join.candidates(), part.items):
                     self._note(part.items[left], part.items[right], similarity, matches, tally)
+            else:
+                order = np.arange(len(part.items)) if rank is None else rank[part.items]
+                own = part.items[join.rows] >= self.collection.references
+                leading = Leading(join, order[join.rows], own)
+                self.lead(Led(part.items, leading), None, matches, tally)
+                self.counts.led_items += int(leading.led.sum())
+                if leading.led.any():
+                    led.append(Led(part.items, leading))
+            give_back_memory()
         return led
 
     def _estimate(self, join: Join, store: Rows, items: I64Array, matches: Matches) -> None:
@@ -219,22 +219,23 @@ class Comparing:
         if about > self.max_pairs:
             raise OptionError(too_many(about, self.max_pairs, "about "))
 
-    def lead(self, led: Led, kept: BoolArray | None, matches: Matches) -> int:
+    def lead(self, led: Led, kept: BoolArray | None, matches: Matches, tally: PairTally | None = None) -> int:
         """Attach the items of giant lists, or those that are kept, to leaders, and compare what is left.
 
-        How many matches that gave. Among kept items each of them is new: a known one would have removed an end.
+        How many matches that gave. Among kept items each of them is new: a known one would have removed an end. Only
+        where nobody was led are all matches found, and tallied.
         """
         assert self.judge is not None
         before = len(matches)
-        alive = np.ones(len(led.leading.rank), np.bool_)
-        if kept is not None:
-            alive &= kept[led.items[led.leading.join.rows]]
         leading, items = led.leading, led.items
+        alive = np.ones(len(leading.rank), np.bool_)
+        if kept is not None:
+            alive &= kept[items[leading.join.rows]]
         left, right, jaccard = leading.run(alive)
         self.counts.candidates += len(left)
         self._note(items[left], items[right], self.judge.similarity(jaccard), matches, None)
-        for left, right, similarity in self._verified(leading.store, leading.candidates(), items):
-            self._note(items[left], items[right], similarity, matches, None)
+        for left, right, similarity in self._verified(leading.join.store, leading.candidates(), items):
+            self._note(items[left], items[right], similarity, matches, None if leading.led.any() else tally)
         return len(matches) - before
 
     def similarity_of(self, left: I64Array, right: I64Array) -> F64Array:

@@ -170,3 +170,36 @@ def test_selecting_goes_on_where_the_last_chunk_ended() -> None:
     assert count == 4
     assert out.tolist() == [10, 20, 12, 22]
     assert items.tolist() == [0, 1, 2, 3]
+
+
+buckets = st.lists(
+    st.tuples(st.lists(st.integers(0, 20), min_size=1, max_size=4), st.lists(st.integers(0, 20), max_size=4)).filter(
+        lambda bucket: len(bucket[0]) + len(bucket[1]) > 1
+    ),
+    max_size=6,
+)
+
+
+def groups_of(made: Sequence[tuple[list[int], list[int]]]) -> Groups:
+    members = [item for indexed, probes in made for item in (*indexed, *probes)]
+    starts = np.cumsum([0, *(len(indexed) + len(probes) for indexed, probes in made)]).astype(np.int64)
+    splits = starts[:-1] + np.array([len(indexed) for indexed, _ in made], np.int64)
+    return Groups(np.array(members, np.uint32), starts, splits, 0, 0)
+
+
+@many
+@given(buckets, st.sets(st.integers(0, 20)))
+def test_buckets_of_those_that_stay_are_as_if_there_were_no_others(
+    made: list[tuple[list[int], list[int]]], staying: set[int]
+) -> None:
+    groups = groups_of(made)
+    left = [tuple([item for item in half if item in staying] for half in bucket) for bucket in made]
+    expected = [twin.Bucket(*bucket) for bucket in left if bucket[0] and len(bucket[0]) + len(bucket[1]) > 1]
+    assert split(groups.only(np.isin(groups.members, list(staying)))) == expected
+
+
+@many
+@given(buckets)
+def test_ascending_buckets_have_their_probes_last_still(made: list[tuple[list[int], list[int]]]) -> None:
+    expected = [twin.Bucket(sorted(indexed), sorted(probes)) for indexed, probes in made]
+    assert split(groups_of(made).ascending()) == expected

@@ -15,7 +15,7 @@ all others, so the probes stand at the end of their bucket, and only the others 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -171,6 +171,21 @@ class Groups:
         if not np.shares_memory(self.splits, self.starts):
             splits = starts[:-1] + (self.splits - self.starts[:-1])[flags]
         return Groups(self.members[np.repeat(flags, sizes)], starts, splits, self.giants, self.largest)
+
+    def only(self, stay: BoolArray) -> Groups:
+        """The buckets without the members that do not stay; one that makes no pair any more is left out."""
+        before = np.concatenate([[0], np.cumsum(stay)])
+        starts, splits = before[self.starts], before[self.splits]
+        left = Groups(self.members[stay], starts, splits, self.giants, self.largest)
+        return left.chosen((np.diff(starts) > 1) & (splits > starts[:-1]))
+
+    def ascending(self) -> Groups:
+        """The same buckets, their members ascending, of probes and of the others."""
+        borders = np.column_stack([self.starts[:-1], self.splits]).ravel()
+        packed = np.repeat(np.arange(len(borders)) << 32, np.diff(borders, append=self.starts[-1:]))
+        packed |= self.members
+        packed.sort()
+        return replace(self, members=packed.astype(np.uint32))
 
 
 def group(keys: U64Array, items: U32Array, giant: BoolArray, *, most: int) -> Groups:
