@@ -145,29 +145,29 @@ class Leading:
     own: BoolArray
     led: BoolArray = field(init=False)
     unexamined: BoolArray = field(init=False)
-    # Of two items that both are not open, it is known whether they match.
+    # Two items of which none is open were compared, or given up together.
     _open: BoolArray = field(init=False)
+    _given_up: BoolArray = field(init=False)
     _left: list[Groups] = field(init=False)
     _moved: tuple[U32Array, U32Array] = field(init=False)
     _apart: BoolArray = field(init=False)
 
     def __post_init__(self) -> None:
-        self.led, self.unexamined = np.zeros((2, len(self.rank)), np.bool_)
+        self.led, self.unexamined, self._given_up = np.zeros((3, len(self.rank)), np.bool_)
         self._open = np.ones(len(self.rank), np.bool_)
 
     def run(self, alive: BoolArray) -> tuple[I64Array, I64Array, F64Array]:
         """(item, leader, their similarity) of those attached, as rows; `candidates` are what is left to compare."""
         living = alive.copy()
         found: list[_Attached] = []
-        self.unexamined[:] = False
         self._left, self._apart = [], ~(self._open & self.own)
         if (alive & self._open).any():
             # A map lets go of the lists before it asks for the next.
             self._left = list(map(partial(self._lead, alive=living, found=found), self.join.lists(living)))
-        self.unexamined &= self.own & living
+        self.unexamined = self._given_up & self.own & living
         self._left = [lists.only(living[lists.members]) for lists in self._left]
-        done = (alive & ~living) | self.unexamined
-        self._open = done if alive.all() else self._open | done
+        attached = alive & ~living
+        self._open = attached if alive.all() else self._open | attached
         item, leader, similarity = _stacked(found)
         last = self._last_leaders(item, leader)
         moved = last != leader
@@ -222,7 +222,7 @@ class Leading:
             alive[item] = False
             living = living[alive[living] & ~np.isin(living, leads)]
             if len(item) < _PROGRESS * open_:
-                self.unexamined[living] = True
+                self._given_up[living] = True
                 return living[:0]
         return living if self.own[living].any() else living[:0]
 
