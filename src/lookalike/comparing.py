@@ -25,7 +25,7 @@ from lookalike.items import ItemBatch
 from lookalike.measures import Judge, Measure, grouped
 from lookalike.parallel import ordered_map
 from lookalike.progress import Progress
-from lookalike.room import Room, give_back_memory, weight
+from lookalike.room import Room, weight
 from lookalike.specimens import Specimens
 from lookalike.store.matches import Matches
 from lookalike.store.rows import Rows
@@ -144,7 +144,9 @@ class Comparing:
             return []
         led = []
         with self.progress.stage("comparing candidates", sum(len(part.items) for part in self.parts)) as stage:
-            for part, store in zip(self.parts, self.stores, strict=True):
+            # Giant lists leave most behind, so they come when no other part needs the room any more.
+            parts = zip(self.parts, self.stores, strict=True)
+            for part, store in sorted(parts, key=lambda each: bool(each[0].giant.any())):
                 led += self._compare(part, store, matches, tally, rank)
                 stage.advance(len(part.items))
         return led
@@ -198,7 +200,6 @@ class Comparing:
                 self.counts.led_items += int(leading.led.sum())
                 if leading.led.any():
                     led.append(Led(part.items, leading))
-            give_back_memory()
         return led
 
     def _estimate(self, join: Join, store: Rows, items: I64Array, matches: Matches) -> None:
