@@ -106,7 +106,7 @@ def open_output(path: str | Path, compression: str | None) -> Iterator[Any]:
 
 
 class _Counted(io.RawIOBase):
-    """Standard output with a position, which Parquet asks for and a pipe does not have."""
+    """Standard output with a position, which Arrow asks for and a pipe does not have."""
 
     def __init__(self, out: Any) -> None:
         super().__init__()
