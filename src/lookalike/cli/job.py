@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import resource
@@ -123,6 +124,9 @@ class Job:
         from lookalike.store.work import Work
 
         work = work or Work(spill_to=self.workdir)
+        if not gc.isenabled():  # all is loaded: from here on garbage may be large
+            gc.freeze()
+            gc.enable()
         return find(self.source, self.config, progress_for(self.quiet), verb=self.verb, against=self.against, work=work)
 
 
