@@ -128,7 +128,9 @@ def test_a_run_does_not_load_what_libraries_only_look_for(docs: Path, tmp_path: 
         "import pandas, pyarrow; print(pyarrow.table({'a': [1]}).to_pandas()['a'].tolist())"
     )
     arguments = ["dedup", docs, "-o", tmp_path / "run", "-q"]
-    done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code, *map(str, arguments)], capture_output=True, text=True, check=True
+    )
     # It can still be used by whoever asks for it.
     assert done.stdout.splitlines() == ["0 []", "[1]"]
 
