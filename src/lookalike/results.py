@@ -15,7 +15,15 @@ from lookalike.errors import OptionError
 from lookalike.io.copy import Copied, copy_rows, goes_to_file
 from lookalike.io.source import Batch
 from lookalike.io.write import save_table
-from lookalike.outcome import annotation, clustering_of, clusters_table, pairs_table, removed_table
+from lookalike.outcome import (
+    annotation,
+    clustering_of,
+    clusters_table,
+    pair_batches,
+    pairs_table,
+    removed_table,
+    save_pairs,
+)
 from lookalike.pipeline import Found
 from lookalike.progress import SILENT, Progress
 from lookalike.reporting import cluster_report, examples, report, warnings
@@ -85,6 +93,22 @@ class Pairs(_Result):
     @cached_property
     def table(self) -> pa.Table:
         return pairs_table(self._found)
+
+    def __len__(self) -> int:
+        return self._found.matched.pairs
+
+    def save(self, path: str | Path, *, overwrite: bool = False, progress: Progress = SILENT) -> None:
+        """Write the table, some rows at a time; the ending chooses the format as for other results."""
+        save_pairs(self._found, path, overwrite=overwrite, progress=progress)
+
+    def most_similar(self, rows: int) -> pa.Table:
+        """So many rows of the table, the most similar pairs first; the table is not held."""
+        best = None
+        for batch in pair_batches(self._found):
+            table = pa.Table.from_batches([batch])
+            table = table if best is None else pa.concat_tables([best, table])
+            best = table.sort_by([("similarity", "descending")]).slice(0, rows).combine_chunks()
+        return best
 
     def __iter__(self) -> Iterator[tuple[Any, Any, float]]:
         """The pairs as tuples (a, b, similarity)."""
