@@ -12,7 +12,7 @@ import pytest
 
 from lookalike.config import make_config
 from lookalike.io import open_source
-from lookalike.outcome import clusters_table, pairs_table, removed_table
+from lookalike.outcome import clusters_table, most_similar, pairs_table, removed_table
 from lookalike.pipeline import Found, find
 from lookalike.reporting import cluster_report, examples, report
 from lookalike.results import Pairs
@@ -127,7 +127,7 @@ def test_pairs_are_written_as_they_are_made(
         assert len(result) == result.table.num_rows > 64
         assert {len(batch) for batch in result.table.to_batches()[:-1]} == {64}
         best = result.table.sort_by([("similarity", "descending")]).slice(0, 9)
-        assert result.most_similar(9).to_pylist() == best.to_pylist()
+        assert most_similar(result.found, 9).to_pylist() == best.to_pylist()
     assert len(set(written)) == 1
 
 
@@ -135,4 +135,4 @@ def test_no_pairs_are_a_table_of_no_rows(tmp_path: Path) -> None:
     result = Pairs(run_of("pairs", pa.table({"id": ["x", "y"], "text": ["a b c d", "e f g h"]}), id="id"))
     result.save(tmp_path / "none.csv")
     assert (tmp_path / "none.csv").read_text() == "a,b,similarity\n"
-    assert (len(result), result.table.num_rows, result.most_similar(5).num_rows) == (0, 0, 0)
+    assert (len(result), result.table.num_rows, most_similar(result.found, 5).num_rows) == (0, 0, 0)

@@ -25,6 +25,7 @@ __all__ = [
     "clustering_of",
     "clusters_table",
     "ids_of",
+    "most_similar",
     "pair_batches",
     "pairs_table",
     "removed_table",
@@ -50,6 +51,16 @@ def pair_batches(found: Found) -> Iterator[pa.RecordBatch]:
 def pairs_table(found: Found) -> pa.Table:
     """All of `pair_batches`."""
     return pa.Table.from_batches(pair_batches(found))
+
+
+def most_similar(found: Found, rows: int) -> pa.Table:
+    """So many rows of the table of pairs, the most similar first."""
+    best = None
+    for batch in pair_batches(found):
+        table = pa.Table.from_batches([batch])
+        table = table if best is None else pa.concat_tables([best, table])
+        best = table.sort_by([("similarity", "descending")]).slice(0, rows).combine_chunks()
+    return best
 
 
 def save_pairs(found: Found, path: str | Path, *, overwrite: bool = False, progress: Progress = SILENT) -> None:

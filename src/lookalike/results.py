@@ -19,7 +19,6 @@ from lookalike.outcome import (
     annotation,
     clustering_of,
     clusters_table,
-    pair_batches,
     pairs_table,
     removed_table,
     save_pairs,
@@ -100,15 +99,6 @@ class Pairs(_Result):
     def save(self, path: str | Path, *, overwrite: bool = False, progress: Progress = SILENT) -> None:
         """Write the table, some rows at a time; the ending chooses the format as for other results."""
         save_pairs(self._found, path, overwrite=overwrite, progress=progress)
-
-    def most_similar(self, rows: int) -> pa.Table:
-        """So many rows of the table, the most similar pairs first; the table is not held."""
-        best = None
-        for batch in pair_batches(self._found):
-            table = pa.Table.from_batches([batch])
-            table = table if best is None else pa.concat_tables([best, table])
-            best = table.sort_by([("similarity", "descending")]).slice(0, rows).combine_chunks()
-        return best
 
     def __iter__(self) -> Iterator[tuple[Any, Any, float]]:
         """The pairs as tuples (a, b, similarity)."""

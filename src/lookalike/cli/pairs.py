@@ -53,13 +53,14 @@ def pairs(
         verify=verify.value, bands=bands, rows=rows, seed=seed, threads=threads, max_pairs=max_pairs, memory=memory,
         workdir=workdir, audit=audit, group_by=group_by,
     ).find()  # fmt: skip
+    from lookalike.outcome import most_similar
     from lookalike.results import Pairs
 
     result = Pairs(found)
     if output is not None and not dry_run:
         result.save(output, overwrite=overwrite, progress=progress_for(quiet))
     elif not json and not dry_run:
-        show_table(result.most_similar(SHOWN_ROWS), title="the most similar pairs", of=len(result))
+        show_table(most_similar(found, SHOWN_ROWS), title="the most similar pairs", of=len(result))
     if json:
         print_json(result.report | {"seconds": job.elapsed(), "output": str(output) if output else None})
     at = "of identical items" if exact else f"at >= {threshold:g}"
