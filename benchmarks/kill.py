@@ -45,13 +45,12 @@ class Bars(Progress):
         yield Counting(name)
 terminal.progress_for = job.progress_for = lambda quiet: Bars()
 sys.argv = ["lookalike", *sys.argv[3:]]
-from lookalike.cli.main import main
-try:
-    main()
-finally:
-    if not wanted:
-        import json
-        print(json.dumps(steps))
+from lookalike.cli.main import run
+code = run()
+if not wanted:
+    import json
+    print(json.dumps(steps))
+sys.exit(code)
 """
 
 # What a report says about one run of the program and not about its result.

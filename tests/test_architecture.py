@@ -41,7 +41,15 @@ LAYERS: list[dict[str, set[str]]] = [
     {"certify": set(), "explain": set(), "measures": set(), "page": set(), "store": set()},
     {"items": set(), "grouping": set()},
     # What stages are made of, each beside the others.
-    {"collection": set(), "giants": set(), "identify": set(), "room": set(), "sample": set(), "specimens": set()},
+    {
+        "collection": set(),
+        "giants": set(),
+        "identify": set(),
+        "pairing": set(),
+        "room": set(),
+        "sample": set(),
+        "specimens": set(),
+    },
     {"planning": set(), "sketching": set(), "comparing": set()},
     {"clustering": set(), "matched": {"clustering"}},
     {"pipeline": set(), "certificate": set()},
@@ -65,6 +73,7 @@ ONLY = {
     "page": {"theory", "wording"},
     "store": {"collide", "errors", "jit", "types"},
     "grouping": {"cluster", "collide", "counts", "parallel", "progress", "store", "types"},
+    "pairing": {"collide", "store", "types"},
     "giants": {"collide", "grouping", "store", "types", "verify"},
 }
 

@@ -24,7 +24,7 @@ def test_an_item_that_cannot_fit_is_named_with_what_it_needs(tmp_path: Path) -> 
     small = dataclasses.replace(make_config(threads=1), memory=10_000)
     with pytest.raises(lookalike.InputError, match=r"x\.jsonl row 1: the item holds 6 MB.*--memory.* about 0\.1 GB$"):
         find(open_source(path), small)
-    run = find(open_source(path), dataclasses.replace(small, memory=80_000_000))
+    run = find(open_source(path), dataclasses.replace(small, memory=120_000_000))
     assert run.counts.items == 2
 
 

@@ -94,21 +94,13 @@ def _found(matched: Matched, left: I64Array, right: I64Array) -> BoolArray:
     """Whether pairs of items are identical or among the matches."""
     leader = matched.folds.leader
     a, b = leader[left].astype(np.int64), leader[right].astype(np.int64)
-    first, second = np.minimum(a, b), np.maximum(a, b)
-    known = np.sort((matched.left << 32) | matched.right)
-    wanted = (first << 32) | second
     # Items that are identical to those compared against are removed as such, and not compared with one another.
     same: BoolArray = (a == b) | (np.maximum(a, b) < matched.folds.references)
-    if not len(known):
-        return same
-    place = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
-    found: BoolArray = same | (known[place] == wanted)
-    return found
+    return same | matched.matches.contains(np.minimum(a, b), np.maximum(a, b))
 
 
 def _statement(config: Config, matched: Matched, parts: dict[str, Any]) -> str:
-    pairs = matched.folds.unfolded(matched.left, matched.right) + matched.folds.within
-    sentence = f"found {counted(pairs, 'pair')} at >= {config.threshold:g}"
+    sentence = f"found {counted(matched.pairs, 'pair')} at >= {config.threshold:g}"
     if matched.counts.led_items:
         sentence += " (giant lists were compared with their leaders only, and their pairs are not all counted)"
     recall = parts.get("recall")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +15,7 @@ from lookalike.config import Config
 from lookalike.store.matches import Matches
 from lookalike.types import BoolArray, F64Array, I64Array, U32Array
 
-__all__ = ["Clustering", "best_copies", "cluster"]
+__all__ = ["Clustering", "best_copies", "cluster", "in_keep_order"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ def cluster(
     best = best_copies(folds, rank)
     order = rank if rank is None else rank[best]
     if config.cluster == "representative":
-        keeper, similarity = _representative(len(best), order, matches, comparing, led)
+        keeper, similarity = _representative(folds, rank, order, matches, comparing, led)
         if config.verify == "none":
             similarity = np.where(keeper == np.arange(len(keeper)), 1.0, np.nan)
     else:
@@ -76,8 +77,9 @@ def best_copies(folds: Folds, rank: I64Array | None) -> I64Array:
 
 
 def _representative(
-    items: int,
+    folds: Folds,
     rank: I64Array | None,
+    order: I64Array | None,
     matches: Matches,
     comparing: Comparing,
     led: list[Led],
@@ -87,18 +89,37 @@ def _representative(
     An item may have been attached to a leader that is itself removed, for another item, and is kept then although it
     was not compared with the rest of its list.
     """
+    items, leader_at = len(folds.leader), None
+    if rank is not None:
+        leader_at = np.empty(items, np.uint32)
+        leader_at[rank] = folds.leader
     while True:
-        left, right, similarities = matches.arrays()
-        keeper, similarity = representatives(items, rank, left, right, np.nan_to_num(similarities, nan=1.0))
+        keeper, similarity = representatives(items, in_keep_order(matches, order, leader_at))
         kept = keeper == np.arange(items, dtype=np.uint32)
         if not sum(comparing.lead(each, kept, matches) for each in led):
             return keeper, similarity
 
 
+def in_keep_order(
+    matches: Matches, order: I64Array | None, item_at: U32Array | None
+) -> Iterator[tuple[I64Array, I64Array, F64Array]]:
+    """(earlier, later, similarity) of all matches, by later and earlier in keep order; what was not verified counts 1.
+
+    `order` has the place of each item that matches, `item_at` the item of each such place; None is their own order.
+    """
+    walked = matches.another()
+    for left, right, similarities in matches.stretches():
+        first, second = (left, right) if order is None else (order[left], order[right])
+        walked.add(np.maximum(first, second), np.minimum(first, second), np.nan_to_num(similarities, nan=1.0))
+    for later, earlier, similarities in walked.stretches():
+        if item_at is not None:
+            later, earlier = item_at[later].astype(np.int64), item_at[earlier].astype(np.int64)
+        yield earlier, later, similarities
+
+
 def _connected(items: int, rank: I64Array | None, matches: Matches, comparing: Comparing) -> tuple[U32Array, F64Array]:
     """Connected items; the best of each stays. Similarity to it is told even where it is below the threshold."""
-    left, right, _ = matches.arrays()
-    root = components(items, left, right)
+    root = components(items, ((left, right) for left, right, _ in matches.stretches()))
     keeper = root
     if rank is not None:
         first = np.full(items, np.iinfo(np.int64).max, np.int64)

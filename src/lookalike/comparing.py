@@ -72,6 +72,8 @@ class Comparing:
     max_pairs: int
     specimens: Specimens
     spilled: int = 0
+    # Pairs of items that the matches so far stand for.
+    pairs: int = 0
     parts: list[Part] = field(default_factory=list)
     stores: list[Rows] = field(default_factory=list)
 
@@ -189,7 +191,7 @@ class Comparing:
             room = self.memory // 4 if store.file is None else self._for_rows()
             join = Join.of(store, giant, self.judge.threshold, room)
             if self.all_pairs:
-                self._estimate(join, store, part.items, matches)
+                self._estimate(join, store, part.items)
                 for left, right, similarity in self._verified(store, join.candidates(), part.items):
                     self._note(part.items[left], part.items[right], similarity, matches, tally)
             else:
@@ -202,7 +204,7 @@ class Comparing:
                     led.append(Led(part.items, leading))
         return led
 
-    def _estimate(self, join: Join, store: Rows, items: I64Array, matches: Matches) -> None:
+    def _estimate(self, join: Join, store: Rows, items: I64Array) -> None:
         """Tell how many pairs the giant lists will give, from a sample; refuse what would be too many.
 
         A drawn pair stands for all pairs of the lists, over the lists it is in: for so many it would be drawn.
@@ -215,7 +217,7 @@ class Comparing:
         whole = store.take(0, len(store)) if store.file is None else None
         jaccard = np.concatenate([*self._jaccard(store, whole, *rows, self.judge.threshold if self.judge else 0.0)])
         weights = self.folds.weights(items[rows[0]], items[rows[1]]) * (jaccard >= 0) / np.maximum(1, lists)
-        about = total * float(weights.mean()) + matches.pairs + self.folds.within
+        about = total * float(weights.mean()) + self.pairs + self.folds.within
         self.progress.note(f"about {about:,.0f} pairs are expected")
         if about > self.max_pairs:
             raise OptionError(too_many(about, self.max_pairs, "about "))
@@ -321,9 +323,9 @@ class Comparing:
             ends, bands = hits or (np.zeros(len(left) + 1, np.int64), np.empty(0, np.uint16))
             tally.add(similarity, weights, sure, ends, bands)
         matches.add(np.minimum(left, right), np.maximum(left, right), similarity)
-        matches.pairs += int(weights.sum())
-        if self.all_pairs and matches.pairs + self.folds.within > self.max_pairs:
-            raise OptionError(too_many(matches.pairs + self.folds.within, self.max_pairs, "at least "))
+        self.pairs += int(weights.sum())
+        if self.all_pairs and self.pairs + self.folds.within > self.max_pairs:
+            raise OptionError(too_many(self.pairs + self.folds.within, self.max_pairs, "at least "))
 
 
 def too_many(pairs: int | float, most: int, about: str = "") -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -37,8 +38,24 @@ class Ids:
         """The ids of rows."""
         if self.values is None:
             return pa.array(rows, pa.int64())
-        taken = self.values.take(pa.array(rows))
-        return taken.combine_chunks() if isinstance(taken, pa.ChunkedArray) else taken
+        # Taken from all chunks at once, they would be joined first, each time.
+        order = np.argsort(rows)
+        ordered = rows[order]
+        chunk = np.searchsorted(self._starts, ordered, side="right") - 1
+        begins = np.flatnonzero(np.diff(chunk, prepend=-1))
+        parts = [pa.array([], self.values.type)]
+        for begin, end in pairwise([*begins.tolist(), len(rows)]):
+            which = int(chunk[begin])
+            parts.append(self.values.chunk(which).take(pa.array(ordered[begin:end] - self._starts[which])))
+        place = np.empty(len(rows), np.int64)
+        place[order] = np.arange(len(rows))
+        return pa.concat_arrays(parts).take(pa.array(place))
+
+    @cached_property
+    def _starts(self) -> I64Array:
+        """The first row of each chunk."""
+        assert self.values is not None
+        return np.cumsum([0, *(len(chunk) for chunk in self.values.chunks)])[:-1]
 
 
 class IdCollector:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from numpy.typing import NDArray
@@ -12,23 +13,30 @@ from lookalike.clustering import Clustering
 from lookalike.collide.fold import Folds
 from lookalike.counts import Counts
 from lookalike.store.arrays import Arrays, write_arrays
+from lookalike.store.matches import Matches
 from lookalike.store.work import Work, spilling
 from lookalike.theory import Plan
-from lookalike.types import F64Array, I64Array
 
-__all__ = ["Matched"]
+__all__ = ["Matched", "matches_file"]
 
-_FILE = "found.bin"
+_FILE, _MATCHES = "found.bin", "matches.bin"
+
+
+def matches_file(work: Work) -> Path | None:
+    """Where the matches of a run are found again; None if it cannot be resumed."""
+    return work.folder / _MATCHES if work.resumable else None
 
 
 @dataclass(frozen=True, slots=True)
 class Matched:
-    """Verified matches between leaders of identical items, left < right, and the clusters made of them."""
+    """Verified matches between leaders of identical items, left < right, and the clusters made of them.
+
+    They stand for so many `pairs` of items, copies included.
+    """
 
     folds: Folds
-    left: I64Array
-    right: I64Array
-    similarities: F64Array
+    matches: Matches
+    pairs: int
     clustering: Clustering | None
     tally: PairTally | None
     counts: Counts
@@ -38,13 +46,12 @@ class Matched:
     specimens: dict[int, str]
 
     def save(self, work: Work) -> None:
-        """Leave it in the work folder."""
-        arrays: dict[str, NDArray[Any]] = {
-            "leader": self.folds.leader, "left": self.left, "right": self.right, "similarities": self.similarities
-        }  # fmt: skip
+        """Leave it in the work folder, where the matches are settled already."""
+        arrays: dict[str, NDArray[Any]] = {"leader": self.folds.leader}
         if self.clustering is not None:
             arrays |= {"keeper": self.clustering.keeper, "similarity": self.clustering.similarity}
         data = {
+            "pairs": self.pairs,
             "counts": asdict(self.counts),
             "tally": None if self.tally is None else self.tally.state(),
             "seconds": self.seconds,
@@ -54,11 +61,11 @@ class Matched:
         }
         with spilling(str(work.folder)):
             write_arrays(work.folder / _FILE, arrays, data)
-        work.finish("found", {"matches": len(self.left)})
+        work.finish("found", {"matches": len(self.matches)})
 
     @classmethod
-    def load(cls, work: Work, plan: Plan | None) -> Matched:
-        """Take it up again."""
+    def load(cls, work: Work, plan: Plan | None, memory: int) -> Matched:
+        """Take it up again; matches are held if they fit into so much memory."""
         file = Arrays(work.folder / _FILE)
         clustering = None
         if "keeper" in file:
@@ -68,9 +75,8 @@ class Matched:
             tally = PairTally.from_state(plan.band_chance, file.data["tally"])
         return cls(
             Folds(file.read("leader"), file.data["references"]),
-            file.read("left"),
-            file.read("right"),
-            file.read("similarities"),
+            Matches.load(work, memory, work.folder / _MATCHES),
+            file.data["pairs"],
             clustering,
             tally,
             Counts(**file.data["counts"]),

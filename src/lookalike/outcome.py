@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -10,38 +14,59 @@ from lookalike.clustering import Clustering
 from lookalike.comparing import too_many
 from lookalike.errors import OptionError
 from lookalike.io.changes import Extra
+from lookalike.io.write import save_batches
+from lookalike.pairing import pairs_in_order
 from lookalike.pipeline import Found
+from lookalike.progress import SILENT, Progress
 from lookalike.types import BoolArray, F64Array, I64Array
 
-__all__ = ["annotation", "clustering_of", "clusters_table", "ids_of", "pairs_table", "removed_table"]
+__all__ = [
+    "annotation",
+    "clustering_of",
+    "clusters_table",
+    "ids_of",
+    "most_similar",
+    "pair_batches",
+    "pairs_table",
+    "removed_table",
+    "save_pairs",
+]
+
+
+def pair_batches(found: Found) -> Iterator[pa.RecordBatch]:
+    """Every pair of items once, the smaller id as `a`, sorted by a and b; without any there is one empty batch."""
+    if found.matched.pairs > found.config.max_pairs:
+        raise OptionError(too_many(found.matched.pairs, found.config.max_pairs))
+    references = found.collection.references
+    rank = np.concatenate([np.arange(references), found.sketched.item_rank() + references])
+    stretches = pairs_in_order(found.matched.folds, found.matched.matches, rank)
+    nothing = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float64)
+    for first, second, similarity in chain([next(stretches, nothing)], stretches):
+        columns = {"a": ids_of(found, first), "b": ids_of(found, second), "similarity": _column(similarity)}
+        if references:
+            columns["a_against"] = pa.array(first < references)
+        yield pa.record_batch(columns | _places(found, "a", first) | _places(found, "b", second))
 
 
 def pairs_table(found: Found) -> pa.Table:
-    """Every pair of items once, the smaller id as `a`, sorted by a and b."""
-    total = found.matched.folds.unfolded(found.matched.left, found.matched.right) + found.matched.folds.within
-    if total > found.config.max_pairs:
-        raise OptionError(too_many(total, found.config.max_pairs))
-    first, second, which = found.matched.folds.unfold(found.matched.left, found.matched.right)
-    same, other = found.matched.folds.unfold_within()
-    first, second = np.concatenate([first, same]), np.concatenate([second, other])
-    similarity = np.concatenate([found.matched.similarities[which], np.ones(len(same))])
-    references = found.collection.references
-    if references:
-        own = np.maximum(first, second) >= references
-        first, second, similarity = first[own], second[own], similarity[own]
-    rank = np.concatenate([np.arange(references), found.sketched.item_rank() + references])
-    swapped = rank[first] > rank[second]
-    first, second = np.where(swapped, second, first), np.where(swapped, first, second)
-    order = np.lexsort((rank[second], rank[first]))
-    columns = {
-        "a": ids_of(found, first[order]),
-        "b": ids_of(found, second[order]),
-        "similarity": _column(similarity[order]),
-    }
-    if references:
-        columns["a_against"] = pa.array(first[order] < references)
-    columns |= _places(found, "a", first[order]) | _places(found, "b", second[order])
-    return pa.table(columns)
+    """All of `pair_batches`."""
+    return pa.Table.from_batches(pair_batches(found))
+
+
+def most_similar(found: Found, rows: int) -> pa.Table:
+    """So many rows of the table of pairs, the most similar first."""
+    best = None
+    for batch in pair_batches(found):
+        table = pa.Table.from_batches([batch])
+        table = table if best is None else pa.concat_tables([best, table])
+        best = table.sort_by([("similarity", "descending")]).slice(0, rows).combine_chunks()
+    return best
+
+
+def save_pairs(found: Found, path: str | Path, *, overwrite: bool = False, progress: Progress = SILENT) -> None:
+    """Write the pairs as they are made: they need not fit into memory."""
+    with progress.stage("writing pairs", found.matched.pairs, "pairs") as stage:
+        save_batches(pair_batches(found), path, overwrite=overwrite, on_rows=stage.advance)
 
 
 def clusters_table(found: Found) -> pa.Table:
@@ -136,19 +161,17 @@ def _column(similarities: F64Array) -> pa.Array:
     return pa.array(similarities, mask=np.isnan(similarities))
 
 
-def _unit_numbers(found: Found) -> I64Array:
-    """The number of each unit inside its document, from 0."""
-    rows = found.sketched.rows()
-    begins = np.ones(len(rows), np.bool_)
-    begins[1:] = rows[1:] != rows[:-1]
-    begins[found.collection.references : found.collection.references + 1] = True
-    first = np.flatnonzero(begins)
-    return np.arange(len(rows)) - np.repeat(first, np.diff(np.append(first, len(rows))))
+def _unit_numbers(found: Found, items: I64Array) -> I64Array:
+    """The number of each of some units inside its document, from 0."""
+    rows, references = found.sketched.rows(), found.collection.references
+    there = np.searchsorted(rows[:references], rows[items])
+    own = references + np.searchsorted(rows[references:], rows[items])
+    return items - np.where(items < references, there, own)
 
 
 def ids_of(found: Found, items: I64Array) -> pa.Array:
     """The ids of items; those of the collection that was compared against are from there."""
-    rows, ids, references = found.sketched.rows()[items], found.sketched.ids, found.collection.references
+    rows, ids, references = found.sketched.rows_of(items), found.sketched.ids, found.collection.references
     if not references:
         return ids[-1].of(rows)
     there = items < references
@@ -165,12 +188,12 @@ def _places(found: Found, prefix: str, items: I64Array) -> dict[str, pa.Array]:
     lead = f"{prefix}_" if prefix else ""
     columns = {}
     if found.config.unit != "document":
-        columns[f"{lead}unit"] = pa.array(_unit_numbers(found)[items])
+        columns[f"{lead}unit"] = pa.array(_unit_numbers(found, items))
     source = found.items.source
     if found.items.id is None and len(source.files) > 1:
         references = found.collection.references
         own = items >= references
-        rows = found.sketched.rows()[items]
+        rows = found.sketched.rows_of(items)
         starts = np.array(source.first_rows(), np.int64)
         file = np.searchsorted(starts, rows, side="right") - 1
         names, numbers = pa.array(source.files).take(pa.array(file)), pa.array(rows - starts[file])

@@ -20,28 +20,25 @@ B = TypeVar("B")
 
 def ahead(inputs: Iterable[A]) -> Generator[A, None, None]:
     """The same inputs, the next one made by a thread of its own while the last one is worked on."""
-    ready: queue.Queue[tuple[bool, Any]] = queue.Queue(1)
+    ready: queue.SimpleQueue[tuple[bool, Any]] = queue.SimpleQueue()
+    wanted = threading.Semaphore()
     stopped = threading.Event()
 
-    def put(last: bool, value: Any) -> bool:
+    def next_is_wanted() -> bool:
         while not stopped.is_set():
-            try:
-                ready.put((last, value), timeout=_LONGEST_WAIT)
+            if wanted.acquire(timeout=_LONGEST_WAIT):
                 return True
-            except queue.Full:
-                continue
         return False
 
     def make() -> None:
         source = iter(inputs)
         try:
-            for item in source:
-                if not put(False, item):
-                    break
-            else:
-                put(True, None)
+            while next_is_wanted():
+                ready.put((False, next(source)))
+        except StopIteration:
+            ready.put((True, None))
         except BaseException as error:
-            put(True, error)
+            ready.put((True, error))
         finally:
             if isinstance(source, Generator):
                 source.close()
@@ -55,7 +52,9 @@ def ahead(inputs: Iterable[A]) -> Generator[A, None, None]:
                 if value is not None:
                     raise value
                 return
+            wanted.release()
             yield value
+            del value
     finally:
         stopped.set()
         maker.join()
@@ -95,7 +94,8 @@ def _mapped(
                     yield future.result()
                 waiting.append((pool.submit(function, item), heavy))
                 held += heavy
-                if len(waiting) >= 2 * threads:
+                del item
+                while waiting and (len(waiting) >= 2 * threads or held > most > 0):
                     future, lighter = waiting.popleft()
                     held -= lighter
                     yield future.result()

@@ -27,7 +27,7 @@ from lookalike.errors import OptionError
 from lookalike.grouping import MOST, fold, group_bands
 from lookalike.io.source import Source
 from lookalike.items import Items
-from lookalike.matched import Matched
+from lookalike.matched import Matched, matches_file
 from lookalike.measures import ExactJudge, Identity, Jaccard, Judge, Measure, SketchJudge
 from lookalike.planning import Expected, plan_run
 from lookalike.progress import SILENT, Progress
@@ -110,7 +110,7 @@ class _Run:
             if self.work.resumable:
                 result.save(self.work)
         else:
-            result = Matched.load(self.work, self.plan)
+            result = Matched.load(self.work, self.plan, self._for_matches())
         return Found(self.collection, self.config, self.plan, sketched, result, self.expected)
 
     def _match(self, sketched: Sketched) -> Matched:
@@ -132,7 +132,7 @@ class _Run:
         specimens = choose(grouped, folds, active)
         self._lap("grouping")
 
-        matches = Matches()
+        matches = Matches(self.work, self._for_matches())
         tally = None
         if self.plan is not None and config.verify != "none":
             tally = PairTally(self.plan.band_chance, bands)
@@ -151,14 +151,18 @@ class _Run:
             if self.verb != "pairs":
                 clustering = cluster(config, folds, rank, matches, comparing, led)
                 self._lap("clustering")
+            matches.settle(matches_file(self.work))
             counts.matches = len(matches)
             counts.unexamined_items = sum(int(each.leading.unexamined.sum()) for each in led)
         finally:
             comparing.close()
-        return Matched(
-            folds, *matches.arrays(), clustering, tally, counts, self.seconds, sketches.spilled + comparing.spilled,
-            specimens.texts,
-        )  # fmt: skip
+        pairs = sum(folds.unfolded(left, right) for left, right, _ in matches.stretches()) + folds.within
+        spilled = sketches.spilled + comparing.spilled + matches.spilled
+        return Matched(folds, matches, pairs, clustering, tally, counts, self.seconds, spilled, specimens.texts)
+
+    def _for_matches(self) -> int:
+        """Bytes of matches that may be held: they stand beside the rows, and are sorted there."""
+        return self.config.memory // 16
 
     def _most(self) -> int:
         """The largest bucket that is kept; what is not compared cannot be joined either."""

@@ -100,8 +100,7 @@ def _expected(chosen: Plan, sample: Sample, items: int, config: Config) -> Expec
     passes = 2 if config.verify != "none" else 1
     cpu = text * (_READ_NS + _SHINGLE_NS) + text * (passes - 1) * (_READ_NS + _MEETING * _SHINGLE_NS)
     cpu += items * (chosen.cost.sketch + chosen.cost.band + chosen.cost.verify)
-    # Writing is one thread's work for each file, while another one reads.
-    seconds = (cpu / config.threads + text * max(_WRITE_NS, (_READ_NS + _WRITE_NS) / config.threads)) / 1e9
+    seconds = (cpu + text * (_READ_NS + _WRITE_NS)) / config.threads / 1e9
     keys = items * (8 * chosen.bands + 16)
     rows = int(_MEETING * items * sample.mean_size * 8) if config.verify != "none" else 0
     held = items * 24

@@ -46,7 +46,7 @@ def report(found: Found) -> dict[str, Any]:
         "verify": config.verify,
         "seed": config.seed,
         **asdict(counts),
-        "pairs": matched.folds.unfolded(matched.left, matched.right) + matched.folds.within,
+        "pairs": matched.pairs,
         "candidates_rejected": rejected,
         "candidates_rejected_share": rejected / counts.candidates if counts.candidates else 0.0,
         "precision": 1.0 if config.verify == "exact" else None,
@@ -82,12 +82,14 @@ def report(found: Found) -> dict[str, Any]:
 def _similarities(found: Found) -> list[dict[str, Any]]:
     """How many of the found pairs have which similarity; identical ones in a bin of their own."""
     matched = found.matched
-    known = ~np.isnan(matched.similarities)
-    weights = (matched.folds.sizes[matched.left] * matched.folds.sizes[matched.right])[known]
-    # 0.8 in bins of 0.01 is 80, not 80.00000000000001.
-    places = np.floor(matched.similarities[known] / _BIN + 1e-9).astype(np.int64)
-    counted_pairs = np.bincount(np.minimum(places, 100), weights=weights, minlength=101).astype(np.int64)
-    counted_pairs[100] += matched.folds.within
+    counted_pairs = np.zeros(101, np.int64)
+    counted_pairs[100] = matched.folds.within
+    for left, right, similarities in matched.matches.stretches():
+        known = ~np.isnan(similarities)
+        weights = (matched.folds.sizes[left] * matched.folds.sizes[right])[known]
+        # 0.8 in bins of 0.01 is 80, not 80.00000000000001.
+        places = np.floor(similarities[known] / _BIN + 1e-9).astype(np.int64)
+        counted_pairs += np.bincount(np.minimum(places, 100), weights=weights, minlength=101).astype(np.int64)
     return [
         {"from": i * _BIN if i < 100 else 1.0, "to": min(1.0, round((i + 1) * _BIN, 2)), "pairs": int(n)}
         for i, n in enumerate(counted_pairs)
@@ -233,17 +235,18 @@ def _ids(found: Found, items: Any) -> list[Any]:
 
 def _sample_pairs(found: Found, texts: dict[int, str]) -> list[dict[str, Any]]:
     """Matches of which both texts were caught, spread over the similarities."""
-    matched = found.matched
-    caught = np.zeros(len(matched.folds.leader), np.bool_)
+    caught = np.zeros(len(found.matched.folds.leader), np.bool_)
     caught[list(texts)] = True
-    both = np.flatnonzero(caught[matched.left] & caught[matched.right])
-    if not len(both) or found.items.kind == "sets":
+    both: list[tuple[float, int, int]] = []
+    for left, right, similarities in found.matched.matches.stretches():
+        mine = np.flatnonzero(caught[left] & caught[right])
+        both += zip(similarities[mine].tolist(), left[mine].tolist(), right[mine].tolist(), strict=True)
+    if not both or found.items.kind == "sets":
         return []
-    both = both[np.argsort(matched.similarities[both], kind="stable")]
-    chosen = both[np.unique(np.linspace(0, len(both) - 1, _PAIRS).astype(np.int64))]
+    order = np.argsort([similarity for similarity, _, _ in both], kind="stable")
     out = []
-    for i in chosen.tolist():
-        a, b = int(matched.left[i]), int(matched.right[i])
+    for place in order[np.unique(np.linspace(0, len(both) - 1, _PAIRS).astype(np.int64))].tolist():
+        similarity, a, b = both[place]
         one, two = texts[a].encode("utf-8", "replace"), texts[b].encode("utf-8", "replace")
         compared = compare_texts(one, two, found.config.shingle)
         ids = _ids(found, [a, b])
@@ -251,7 +254,7 @@ def _sample_pairs(found: Found, texts: dict[int, str]) -> list[dict[str, Any]]:
             {
                 "a": {"id": ids[0], "text": texts[a]},
                 "b": {"id": ids[1], "text": texts[b]},
-                "similarity": None if np.isnan(matched.similarities[i]) else float(matched.similarities[i]),
+                "similarity": None if np.isnan(similarity) else similarity,
                 "marks_a": _ranges(one, compared.shared_a),
                 "marks_b": _ranges(two, compared.shared_b),
             }

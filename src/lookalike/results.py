@@ -15,7 +15,14 @@ from lookalike.errors import OptionError
 from lookalike.io.copy import Copied, copy_rows, goes_to_file
 from lookalike.io.source import Batch
 from lookalike.io.write import save_table
-from lookalike.outcome import annotation, clustering_of, clusters_table, pairs_table, removed_table
+from lookalike.outcome import (
+    annotation,
+    clustering_of,
+    clusters_table,
+    pairs_table,
+    removed_table,
+    save_pairs,
+)
 from lookalike.pipeline import Found
 from lookalike.progress import SILENT, Progress
 from lookalike.reporting import cluster_report, examples, report, warnings
@@ -85,6 +92,13 @@ class Pairs(_Result):
     @cached_property
     def table(self) -> pa.Table:
         return pairs_table(self._found)
+
+    def __len__(self) -> int:
+        return self._found.matched.pairs
+
+    def save(self, path: str | Path, *, overwrite: bool = False, progress: Progress = SILENT) -> None:
+        """Write the table, some rows at a time; the ending chooses the format as for other results."""
+        save_pairs(self._found, path, overwrite=overwrite, progress=progress)
 
     def __iter__(self) -> Iterator[tuple[Any, Any, float]]:
         """The pairs as tuples (a, b, similarity)."""

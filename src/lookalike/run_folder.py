@@ -30,6 +30,7 @@ from lookalike.io.copy import LINE_ENDINGS, CopiedFile
 from lookalike.io.formats import endings
 from lookalike.io.source import Source, fingerprints
 from lookalike.io.write import is_file, save_table
+from lookalike.outcome import save_pairs
 from lookalike.page import page
 from lookalike.progress import SILENT, Progress
 from lookalike.spec import VERSION as SPEC_VERSION
@@ -190,10 +191,13 @@ def write_run(
     copied = result.write_kept(
         run.partial / "kept", annotate=annotate, progress=progress, into=True, finished=finished, on_file=on_file
     )
-    for name in ("removed", "clusters", "pairs"):
+    for name in ("removed", "clusters"):
         file = run.partial / f"{name}.parquet"
-        if not file.exists() and (name != "pairs" or not result.report["pairs_left_out"]):
+        if not file.exists():
             save_table(getattr(result, name), file)
+    file = run.partial / "pairs.parquet"
+    if not file.exists() and not result.report["pairs_left_out"]:
+        save_pairs(result.found, file, progress=progress)
     report = result.full_report() | {"recut": copied.recut, "replaced": copied.replaced} | closing()
     with writing(str(run.path)):
         (run.partial / "report.html").write_text(page(report), encoding="utf-8")

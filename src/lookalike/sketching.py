@@ -60,6 +60,14 @@ class Sketched:
             rows = np.concatenate([np.arange(self.references), np.arange(own)])
         return rows
 
+    def rows_of(self, items: I64Array) -> I64Array:
+        """The rows of some items."""
+        rows = self.sketches.column("rows")
+        if len(rows) < len(self.sketches):
+            return np.where(items < self.references, items, items - self.references)
+        found: I64Array = rows[items]
+        return found
+
     def sources(self, source: Source) -> tuple[list[str], I64Array]:
         """(names, the name of each of the run's own items as a number): the files, or the values of a column."""
         if self.labels is not None:

@@ -43,10 +43,9 @@ def _text(value: pa.Scalar) -> str:
         return ""
     if is_list(value.type):
         return ", ".join(str(element) for element in value.as_py()[:200])
-    plain = value.as_py()
-    if isinstance(plain, bytes):
-        plain = plain[: 4 * _MOST].decode("utf-8", "replace")
-    return str(plain)[:_MOST]
+    # An item may be very long: only its beginning is decoded.
+    beginning: bytes = value.as_buffer()[: 4 * _MOST].to_pybytes()
+    return beginning.decode("utf-8", "replace")[:_MOST]
 
 
 def choose(grouped: Grouped, folds: Folds, active: BoolArray) -> Specimens:

@@ -55,10 +55,10 @@ def run(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> R
         if stdin is not None:
             monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
         capfd.readouterr()
-        with pytest.raises(SystemExit) as exited:
-            main.main()
+        code = main.run()
+        sys.stdout.flush()
         out, err = capfd.readouterr()
-        return Done(int(exited.value.code or 0), out, without_compiling(err))
+        return Done(code, out, without_compiling(err))
 
     return command
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from lookalike.store.matches import Matches
 from tests.cli.conftest import Run
 from tests.near_copies import near_copies
 
@@ -71,6 +72,34 @@ def test_a_small_memory_gives_the_same_bytes(
         # Row groups that would not fit are cut into smaller ones, so of these the rows are compared.
         outputs.append((tables, {path.name: pq.read_table(path) for path in (out / "kept").iterdir()}))
     assert outputs[0] == outputs[1]
+
+
+@pytest.mark.parametrize("output", ["pairs.parquet", "pairs.jsonl", "pairs.csv", "pairs.arrow", "-"])
+def test_pairs_that_do_not_fit_are_spilled_and_written_as_the_same_bytes(
+    run: Run, crawl: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, output: str
+) -> None:
+    """8 kB hold 31 matches, of 98."""
+    monkeypatch.setattr("lookalike.config.LEAST_MEMORY", 1)
+    spilled: list[str] = []
+    spill, memory = Matches._spill, ""
+
+    def counting(self: Matches) -> None:
+        spilled.append(memory)
+        spill(self)
+
+    monkeypatch.setattr(Matches, "_spill", counting)
+    (tmp_path / "scratch").mkdir()
+    written: list[str | bytes] = []
+    for memory in ("8kB", "4GB"):
+        target = "-" if output == "-" else tmp_path / memory / output
+        common = ("--id", "id", "--shingle", "word:3", "-t", "0.3", "--memory", memory, "-o", target)
+        done = run("pairs", crawl, *common, "--workdir", tmp_path / "scratch")
+        assert done.code == 0
+        assert list((tmp_path / "scratch").iterdir()) == []
+        written.append(done.out if output == "-" else Path(target).read_bytes())
+    assert written[0] == written[1]
+    assert len(written[0]) > 400
+    assert set(spilled) == {"8kB"}
 
 
 def test_an_unfinished_run_is_not_overwritten_by_accident(run: Run, crawl: Path, tmp_path: Path) -> None:

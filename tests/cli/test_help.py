@@ -22,8 +22,8 @@ COMMANDS: dict[str, Any] = dict(typer.main.get_command(app).commands)  # type: i
 HEAVY = ("numba", "numpy", "pyarrow", "scipy", "llvmlite")
 PROGRAM = f"""
 import json, sys
-from lookalike.cli.main import _run
-code = _run()
+from lookalike.cli.main import run
+code = run()
 sys.stderr.write(json.dumps([code, [name for name in {HEAVY} if name in sys.modules]]))
 """
 

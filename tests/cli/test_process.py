@@ -121,6 +121,20 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(many: Path, tmp_path: Path) 
         assert list(tmp_path.iterdir()) == []
 
 
+def test_a_run_does_not_load_what_libraries_only_look_for(docs: Path, tmp_path: Path) -> None:
+    code = (
+        "import sys; from lookalike.cli.main import run; code = run(); "
+        "print(code, [name for name in ('pandas', 'scipy.linalg') if name in sys.modules]); "
+        "import pandas, pyarrow; print(pyarrow.table({'a': [1]}).to_pandas()['a'].tolist())"
+    )
+    arguments = ["dedup", docs, "-o", tmp_path / "run", "-q"]
+    done = subprocess.run(
+        [sys.executable, "-c", code, *map(str, arguments)], capture_output=True, text=True, check=True
+    )
+    # It can still be used by whoever asks for it.
+    assert done.stdout.splitlines() == ["0 []", "[1]"]
+
+
 def on_a_terminal(arguments: list[str]) -> tuple[int, str, str]:
     """Run with standard error on a terminal of its own; exit code, standard output, what the terminal got."""
     ours, theirs = pty.openpty()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from random import Random
 
 import numpy as np
@@ -11,12 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lookalike.cluster.representative import choose_keepers, representatives
+from lookalike.clustering import in_keep_order
+from lookalike.store.matches import Matches
+from lookalike.store.work import Work
 from lookalike.types import F64Array, I64Array
 from tests.reference import sets as twin
 
 many = settings(max_examples=400, deadline=None, derandomize=True)
 
 Edges = dict[tuple[int, int], float]
+Walked = tuple[I64Array, I64Array, F64Array]
 
 
 @st.composite
@@ -29,16 +34,29 @@ def matches(draw: st.DrawFn) -> tuple[list[int], Edges]:
     return draw(st.permutations(range(n))), {pair: draw(similarity) for pair in chosen}
 
 
-def chosen(order: Sequence[int], edges: Mapping[tuple[int, int], float]) -> tuple[list[int], list[float]]:
+def chosen(
+    order: Sequence[int], edges: Mapping[tuple[int, int], float], cuts: int = 1
+) -> tuple[list[int], list[float]]:
+    """As clustering does it: matches in any order, walked in keep order, here in so many parts."""
     ends: I64Array = np.array(list(edges), np.int64).reshape(-1, 2)
-    weights: F64Array = np.array(list(edges.values()), np.float64)
+    added = Matches(Work(), 1 << 20)
+    added.add(ends[:, 0], ends[:, 1], np.array(list(edges.values()), np.float64))
     n = len(order)
-    rank = np.empty(n, np.int64)
-    rank[list(order)] = np.arange(n)
+    place, item_at = None, None
     # None stands for the order of the items themselves.
-    place = None if list(order) == list(range(n)) else rank
-    keeper, similarity = representatives(n, place, ends[:, 0].copy(), ends[:, 1].copy(), weights)
+    if list(order) != list(range(n)):
+        place, item_at = np.empty(n, np.int64), np.array(order, np.uint32)
+        place[list(order)] = np.arange(n)
+    walked = [part for each in in_keep_order(added, place, item_at) for part in cut(each, cuts)]
+    keeper, similarity = representatives(n, walked)
     return keeper.tolist(), similarity.tolist()
+
+
+def cut(walked: Walked, cuts: int) -> Iterator[Walked]:
+    """In so many parts, of which some are empty where there are few matches."""
+    earlier, later, similarity = walked
+    for begin, end in pairwise(np.linspace(0, len(later), cuts + 1).astype(int).tolist()):
+        yield earlier[begin:end], later[begin:end], similarity[begin:end]
 
 
 def check_promises(edges: Edges, keeper: Sequence[int], similarity: Sequence[float]) -> None:
@@ -127,13 +145,14 @@ def test_the_kernel_walks_matches_in_the_order_of_their_later_items(graph: tuple
     assert {i: (k, similarity[i]) for i, k in enumerate(keeper.tolist()) if k != i} == removed
 
 
-def test_no_rank_is_the_order_of_the_items() -> None:
-    left, right, weights = np.array([0, 1]), np.array([1, 2]), np.array([0.9, 0.9])
-    keeper, _ = representatives(3, None, left, right, weights)
-    assert keeper.tolist() == representatives(3, np.arange(3), left, right, weights)[0].tolist() == [0, 0, 2]
+@many
+@given(matches(), st.integers(2, 40))
+def test_keepers_are_the_same_wherever_the_matches_are_cut(graph: tuple[list[int], Edges], cuts: int) -> None:
+    order, edges = graph
+    assert chosen(order, edges, cuts) == chosen(order, edges)
 
 
 def test_a_match_that_is_told_twice_changes_nothing() -> None:
-    ends, weights = (np.array([0, 0, 1]), np.array([1, 1, 2])), np.array([0.8, 0.8, 0.9])
-    keeper, similarity = representatives(3, None, *ends, weights)
+    earlier, later, weights = np.array([0, 0, 1]), np.array([1, 1, 2]), np.array([0.8, 0.8, 0.9])
+    keeper, similarity = representatives(3, [(earlier, later, weights)])
     assert (keeper.tolist(), similarity.tolist()) == ([0, 0, 2], [1.0, 0.8, 1.0])

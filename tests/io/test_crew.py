@@ -10,7 +10,7 @@ from functools import partial
 import pytest
 
 from lookalike.errors import InputError, OptionError
-from lookalike.io.crew import Behind, Crew, Job
+from lookalike.io.crew import Crew, Job
 
 
 @pytest.fixture(autouse=True)
@@ -165,72 +165,6 @@ def test_what_is_told_is_told_by_one_thread_at_a_time() -> None:
     told = crew.guarded(tell)
     crew.run([(nothing, lambda: [told(1) for _ in range(500)])] * 8, lambda _: None)
     assert total == 4000
-
-
-@pytest.mark.parametrize("threads", [1, 2])
-def test_work_behind_is_done_in_order(threads: int) -> None:
-    behind = Behind(Crew(threads), room=10)
-    done: list[int] = []
-    for number in range(50):
-        behind.do(3, partial(done.append, number))
-    behind.finish()
-    assert done == list(range(50))
-
-
-def test_the_caller_is_ahead_by_no_more_than_the_room() -> None:
-    behind = Behind(Crew(2), room=10)
-    waiting = held = 0
-    lock = threading.Lock()
-
-    def change(by: int) -> None:
-        nonlocal waiting, held
-        with lock:
-            waiting += by
-            held = max(held, waiting)
-
-    for _ in range(200):
-        behind.do(4, partial(change, -4))
-        change(4)
-    behind.finish()
-    # Two pieces fit; a third is counted here when it is let in, before the count of the one that left is taken off.
-    assert held <= 12
-    alone = threading.Event()
-    behind.do(500, alone.set)
-    behind.finish()
-    assert alone.is_set()
-
-
-def test_what_went_wrong_behind_is_raised_in_front() -> None:
-    crew = Crew(2)
-    behind = Behind(crew, room=10)
-
-    def full() -> None:
-        raise OSError("disk full")
-
-    with pytest.raises(OSError, match="disk full"):
-        for _ in range(100):
-            behind.do(5, full)
-        behind.finish()
-    behind.drop()
-    assert crew.lend(), "the thread was given back"
-
-
-def test_dropped_work_is_not_done() -> None:
-    behind = Behind(Crew(2), room=100)
-    begun, go = threading.Event(), threading.Event()
-    done: list[int] = []
-
-    def first() -> None:
-        begun.set()
-        go.wait(30)
-
-    behind.do(1, first)
-    behind.do(1, partial(done.append, 1))
-    begun.wait(30)
-    threading.Timer(0.01, go.set).start()
-    behind.drop()
-    go.wait(30)
-    assert done == []
 
 
 def test_at_least_one_thread_is_needed() -> None:

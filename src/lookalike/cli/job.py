@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import resource
@@ -14,6 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lookalike.cli.lean import load_lean
 from lookalike.cli.terminal import announce_compiling, progress_for, say
 from lookalike.errors import OptionError, OutputError
 from lookalike.wording import counted
@@ -123,6 +125,9 @@ class Job:
         from lookalike.store.work import Work
 
         work = work or Work(spill_to=self.workdir)
+        if not gc.isenabled():  # all is loaded: from here on garbage may be large
+            gc.freeze()
+            gc.enable()
         return find(self.source, self.config, progress_for(self.quiet), verb=self.verb, against=self.against, work=work)
 
 
@@ -142,6 +147,8 @@ def prepare(
     **options: Any,
 ) -> Job:
     """Check the options and open the inputs."""
+    if tokens is None:  # a function of the user may use anything
+        load_lean()
     from lookalike.config import make_config
     from lookalike.io import open_files
     from lookalike.io.source import batch_bytes_for

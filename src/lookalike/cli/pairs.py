@@ -44,7 +44,7 @@ def pairs(
     Example: lookalike pairs docs.jsonl --id id -t 0.8 -o pairs.parquet
     """
     from lookalike.cli import job
-    from lookalike.cli.terminal import print_json, show_table
+    from lookalike.cli.terminal import SHOWN_ROWS, print_json, progress_for, show_table
 
     job.check_output(output, overwrite=overwrite, dry_run=dry_run, json=json, table=True)
     found = job.prepare(
@@ -53,14 +53,14 @@ def pairs(
         verify=verify.value, bands=bands, rows=rows, seed=seed, threads=threads, max_pairs=max_pairs, memory=memory,
         workdir=workdir, audit=audit, group_by=group_by,
     ).find()  # fmt: skip
-    from lookalike.io.write import save_table
+    from lookalike.outcome import most_similar
     from lookalike.results import Pairs
 
     result = Pairs(found)
     if output is not None and not dry_run:
-        save_table(result.table, output, overwrite=overwrite)
+        result.save(output, overwrite=overwrite, progress=progress_for(quiet))
     elif not json and not dry_run:
-        show_table(result.table.sort_by([("similarity", "descending")]), title="the most similar pairs")
+        show_table(most_similar(found, SHOWN_ROWS), title="the most similar pairs", of=len(result))
     if json:
         print_json(result.report | {"seconds": job.elapsed(), "output": str(output) if output else None})
     at = "of identical items" if exact else f"at >= {threshold:g}"

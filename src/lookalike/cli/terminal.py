@@ -119,8 +119,8 @@ def _cell(value: object) -> str:
     return f"{value:.4f}" if isinstance(value, float) else str(value)
 
 
-def show_table(table: pa.Table, *, title: str, rows: int = SHOWN_ROWS) -> None:
-    """The first rows of a table on standard output, and how many more there are."""
+def show_table(table: pa.Table, *, title: str, rows: int = SHOWN_ROWS, of: int | None = None) -> None:
+    """The first rows of a table on standard output, and how many more there are; `of` all if it is not the whole."""
     from rich.table import Table
     from rich.text import Text
 
@@ -135,5 +135,6 @@ def show_table(table: pa.Table, *, title: str, rows: int = SHOWN_ROWS) -> None:
         # Text, because brackets and colons in an id are no markup.
         shown.add_row(*(Text(_cell(value)) for value in row.values()))
     console.print(shown)
-    if table.num_rows > rows:
-        console.print(f"… and {table.num_rows - rows:,} more; -o FILE writes them all")
+    total = table.num_rows if of is None else of
+    if total > rows:
+        console.print(f"… and {total - rows:,} more; -o FILE writes them all")

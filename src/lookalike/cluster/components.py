@@ -6,6 +6,8 @@ Components chain: a–b and b–c put a and c together however little they share
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from lookalike.jit import kernel
@@ -34,9 +36,10 @@ def union_groups(parent, members, starts):
         parent[i] = parent[parent[i]]
 
 
-def components(items: int, left: I64Array, right: I64Array) -> U32Array:
-    """For each item the smallest item of its component."""
+def components(items: int, edges: Iterable[tuple[I64Array, I64Array]]) -> U32Array:
+    """For each item the smallest item of its component; the edges come some at a time."""
     parent = np.arange(items, dtype=np.uint32)
-    members = np.stack([left, right], axis=1).astype(np.uint32).reshape(-1)
-    union_groups(parent, members, np.arange(0, len(members) + 1, 2, dtype=np.int64))
+    for left, right in edges:
+        members = np.stack([left, right], axis=1).astype(np.uint32).reshape(-1)
+        union_groups(parent, members, np.arange(0, len(members) + 1, 2, dtype=np.int64))
     return parent

@@ -13,6 +13,8 @@ an item without matches is never looked at.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from lookalike.jit import kernel
@@ -29,12 +31,14 @@ def choose_keepers(earlier, later, weights, keeper, similarity):
     """keeper[i] = i for a kept item, otherwise the kept item it is removed for; similarity[i] to that keeper.
 
     Match e joins items earlier[e] and later[e] (in keep order) and has similarity weights[e]; matches are ordered by
-    (later, earlier) in keep order. keeper begins as 0, 1, 2, …, similarity as 1.
+    (later, earlier) in keep order, and may come in several calls. keeper begins as 0, 1, 2, …, similarity as 1.
     """
     best = -1.0
+    if len(later) > 0 and keeper[later[0]] != np.uint32(later[0]):
+        best = similarity[later[0]]
     for e in range(len(later)):
         i, j = later[e], earlier[e]
-        if e == 0 or later[e - 1] != i:
+        if e > 0 and later[e - 1] != i:
             best = -1.0
         # The fate of the earlier item is sealed: all its own matches with still earlier ones have passed by.
         if keeper[j] == np.uint32(j) and weights[e] > best:
@@ -43,17 +47,12 @@ def choose_keepers(earlier, later, weights, keeper, similarity):
             similarity[i] = best
 
 
-def representatives(
-    items: int, rank: I64Array | None, left: I64Array, right: I64Array, similarities: F64Array
-) -> tuple[U32Array, F64Array]:
+def representatives(items: int, matches: Iterable[tuple[I64Array, I64Array, F64Array]]) -> tuple[U32Array, F64Array]:
     """The keeper of each item, and how similar they are.
 
-    `rank` tells the place of each item in keep order; None is the order of the items themselves.
+    `matches` are (earlier, later, similarity), ordered by later and earlier in keep order, some at a time.
     """
     keeper, similarity = np.arange(items, dtype=np.uint32), np.ones(items, np.float64)
-    first, second = (left, right) if rank is None else (rank[left], rank[right])
-    swapped = first > second
-    earlier, later = np.where(swapped, right, left), np.where(swapped, left, right)
-    order = np.lexsort((np.minimum(first, second), np.maximum(first, second)))
-    choose_keepers(earlier[order], later[order], similarities[order], keeper, similarity)
+    for earlier, later, similarities in matches:
+        choose_keepers(earlier, later, similarities, keeper, similarity)
     return keeper, similarity

@@ -92,34 +92,3 @@ class Folds:
     def unfolded(self, left: I64Array, right: I64Array) -> int:
         """How many pairs of items the pairs (left, right) of leaders stand for."""
         return int(self.weights(left, right).sum())
-
-    @cached_property
-    def _led(self) -> tuple[I64Array, I64Array]:
-        """(offsets, members): leader i leads members[offsets[i] : offsets[i + 1]], in order."""
-        offsets = np.zeros(len(self.leader) + 1, np.int64)
-        np.cumsum(self.sizes, out=offsets[1:])
-        return offsets, np.argsort(self.leader, kind="stable").astype(np.int64, copy=False)
-
-    def unfold(self, left: I64Array, right: I64Array) -> tuple[I64Array, I64Array, I64Array]:
-        """Pairs of items from pairs of leaders: (item, item, which pair of leaders it is from)."""
-        offsets, members = self._led
-        which, a, b = _product(offsets[left], self.sizes[left], offsets[right], self.sizes[right])
-        return members[a], members[b], which
-
-    def unfold_within(self) -> tuple[I64Array, I64Array]:
-        """Every pair of identical items."""
-        offsets, members = self._led
-        many = np.flatnonzero(self.sizes > 1)
-        _, a, b = _product(offsets[many], self.sizes[many], offsets[many], self.sizes[many])
-        upper = a < b
-        return members[a[upper]], members[b[upper]]
-
-
-def _product(
-    left: I64Array, left_sizes: I64Array, right: I64Array, right_sizes: I64Array
-) -> tuple[I64Array, I64Array, I64Array]:
-    """For each i every combination of left[i] … left[i]+left_sizes[i]-1 with the same of right: (i, l, r)."""
-    sizes = left_sizes * right_sizes
-    i = np.repeat(np.arange(len(sizes)), sizes)
-    nth = np.arange(len(i)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    return i, left[i] + nth // np.maximum(right_sizes[i], 1), right[i] + nth % np.maximum(right_sizes[i], 1)

@@ -10,10 +10,11 @@ from typing import Any
 import pyarrow as pa
 
 from lookalike.io import formats
+from lookalike.io.behind import Behind
 from lookalike.io.changes import Changes
 from lookalike.io.columns import conform, storable
 from lookalike.io.copy_lines import LineOutput, copy_lines
-from lookalike.io.crew import Behind, Crew
+from lookalike.io.crew import Crew
 from lookalike.io.files import FileSource
 from lookalike.io.limits import Room, check_rows
 from lookalike.io.source import Batch, OnRead, Source

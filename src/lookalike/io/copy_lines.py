@@ -11,9 +11,9 @@ from json.encoder import encode_basestring
 from typing import Any
 
 from lookalike.errors import InputError
+from lookalike.io.behind import Behind
 from lookalike.io.blocks import Block, Lines, lines_of, pick
 from lookalike.io.changes import Changes
-from lookalike.io.crew import Behind
 from lookalike.io.files import FileSource
 from lookalike.io.formats import jsonl, lines
 from lookalike.io.formats.json_rows import dump_line, load_line

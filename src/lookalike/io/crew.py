@@ -1,17 +1,15 @@
-"""Threads that copy: several files at once, and the encoding of one file behind its decoding.
+"""Threads that copy: several files at once, and idle ones lent to a file that is being copied.
 
 Arrow decodes, filters and encodes without the interpreter lock, so threads are enough. A file is copied by one
-thread, which is the best use of it while files are waiting. When none is, an idle thread is lent to a file that is
-being copied and takes over its writing: encoding text as zstd takes three times as long as decoding it, so one
-file then takes as long as its encoding.
+thread, which is the best use of it while files are waiting. When none is, idle threads are lent to a file that is
+being copied (`behind.py`).
 
-Nothing that is written depends on threads: each file has one writer, and gets its rows in order.
+Nothing that is written depends on threads: each file gets its rows in order.
 """
 
 from __future__ import annotations
 
 import threading
-from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import TypeVar
@@ -23,7 +21,7 @@ T = TypeVar("T")
 Job = tuple[Callable[[], int], Callable[[], T]]
 _LONGEST_WAIT = 0.2  # seconds
 
-__all__ = ["Behind", "Crew", "Job"]
+__all__ = ["Crew", "Job"]
 
 
 class _Stopped(BaseException):
@@ -152,91 +150,3 @@ def _cause(error: BaseException, futures: list[Future[T]]) -> BaseException:
         return error
     found = (future.exception() for future in futures if not future.cancelled())
     return next((each for each in found if each is not None and not isinstance(each, _Stopped)), error)
-
-
-class Behind:
-    """Work in order, on a thread of its own as soon as the crew has one to lend, otherwise at once.
-
-    The caller may be ahead by `room` units of size, and by one piece of work whatever its size.
-    """
-
-    def __init__(self, crew: Crew, room: int) -> None:
-        self._crew = crew
-        self._room = room
-        self._changed = threading.Condition()
-        self._queue: deque[tuple[int, Callable[[], None]]] = deque()
-        self._held = 0
-        self._ending = False
-        self._error: BaseException | None = None
-        self._thread: threading.Thread | None = None
-
-    def do(self, size: int, work: Callable[[], None]) -> None:
-        """Do this after everything before it; raises what went wrong in work that was given earlier."""
-        if self._thread is None:
-            if not self._crew.lend():
-                work()
-                return
-            self._thread = threading.Thread(target=self._run, name="lookalike-copy-behind")
-            self._thread.start()
-        with self._changed:
-            self._changed.wait_for(lambda: self._error is not None or not self._held or self._held + size <= self._room)
-            self._check()
-            self._queue.append((size, work))
-            self._held += size
-            self._changed.notify_all()
-
-    def finish(self) -> None:
-        """Wait until everything is done."""
-        self._end()
-        self._check()
-
-    def drop(self) -> None:
-        """End after the piece of work that is being done, and forget the others."""
-        with self._changed:
-            self._queue.clear()
-        self._end()
-
-    def _check(self) -> None:
-        if self._error is not None:
-            raise self._error
-
-    def _end(self) -> None:
-        if self._thread is None:
-            return
-        with self._changed:
-            self._ending = True
-            self._changed.notify_all()
-        try:
-            self._join()
-        except BaseException:  # Ctrl-C: what is being done can not be broken off, the rest can
-            with self._changed:
-                self._queue.clear()
-            self._join()
-            raise
-        self._thread = None
-        self._ending = False
-        self._crew.give_back()
-
-    def _join(self) -> None:
-        if self._thread is not None and self._thread.ident is not None:  # else it was interrupted in its start
-            self._thread.join()
-
-    def _run(self) -> None:
-        while True:
-            with self._changed:
-                self._changed.wait_for(lambda: self._ending or bool(self._queue))
-                if not self._queue:
-                    return
-                size, work = self._queue.popleft()
-            try:
-                work()
-            except BaseException as error:
-                with self._changed:
-                    self._error = error
-                    self._queue.clear()
-                    self._changed.notify_all()
-                return
-            del work  # what it held is free before its room is
-            with self._changed:
-                self._held -= size
-                self._changed.notify_all()

@@ -48,8 +48,9 @@ class Room:
     def of(cls, memory: int | None) -> Room:
         """The shares of a memory budget.
 
-        A group is gathered (1), joined into one array per column (1) while the one before is written (1): with
-        a sixth for a group, half is left for batches, the encoder's pages, and what the allocator keeps.
+        A group is gathered (1) and joined into one array per column (1), while the one before is encoded (1, and as
+        much again where it hardly compresses): with a sixth for a group, a third is left for batches, an encoded
+        group that waits for its turn, and what the allocator keeps.
         """
         if memory is None:
             return cls()

@@ -7,7 +7,8 @@ import gzip
 import io
 import lzma
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol
@@ -25,7 +26,7 @@ _FORMATS = ("parquet", "jsonl", "csv", "tsv", "arrow")
 _FILE_ENDINGS = (".json", ".txt", ".text", ".md", ".html", ".xml", ".xlsx", ".xls", ".log", ".zip")
 _GZIP_LEVEL = 6
 
-__all__ = ["Sink", "TableWriter", "is_file", "open_output", "open_sink", "output_format", "save_table"]
+__all__ = ["Sink", "TableWriter", "is_file", "open_output", "open_sink", "output_format", "save_batches", "save_table"]
 
 
 class Sink(Protocol):
@@ -106,7 +107,7 @@ def open_output(path: str | Path, compression: str | None) -> Iterator[Any]:
 
 
 class _Counted(io.RawIOBase):
-    """Standard output with a position, which Parquet asks for and a pipe does not have."""
+    """Standard output with a position, which Arrow asks for and a pipe does not have."""
 
     def __init__(self, out: Any) -> None:
         super().__init__()
@@ -218,3 +219,15 @@ def save_table(table: pa.Table, path: str | Path, *, overwrite: bool = False, fo
     """
     with TableWriter(path, table.schema, format=format, overwrite=overwrite) as writer:
         writer.write(table)
+
+
+def save_batches(
+    batches: Iterator[pa.RecordBatch], path: str | Path, *, overwrite: bool = False,
+    on_rows: Callable[[int], None] = lambda _: None,
+) -> None:  # fmt: skip
+    """Write batches of one schema as they come, as `save_table` writes a table; there must be one at least."""
+    first = next(batches)
+    with TableWriter(path, first.schema, overwrite=overwrite) as writer:
+        for batch in chain([first], batches):
+            writer.write(batch)
+            on_rows(batch.num_rows)

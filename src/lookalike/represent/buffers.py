@@ -63,6 +63,10 @@ class _Memory(threading.local):
                 self._arrays[name] = array
         return array
 
+    def give(self, name: str, array: NDArray[Any], size: int) -> NDArray[Any]:
+        """The beginning of an array that was taken, for the caller to keep."""
+        return array[:size].copy() if self._arrays.get(name) is array else array[:size]
+
     def scratch(self, longest: int) -> kernels.Scratch:
         """The arrays for rows of up to `longest` bytes (or tokens)."""
         text, points, tokens, slots = kernels.scratch_sizes(longest)

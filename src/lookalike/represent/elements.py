@@ -87,7 +87,7 @@ def sets_of_hashes(
     if len(empty):
         data, cut = raw if raw is not None else (np.empty(0, np.uint8), np.zeros(rows + 1, np.int64))
         fingerprints[empty] = hash_raw(data, cut)[empty]
-    return Sets(ends, values[: ends[-1]].copy(), fingerprints)
+    return Sets(ends, memory.give("values", values, ends[-1]), fingerprints)
 
 
 def element_sets(lists: pa.Array) -> Sets:

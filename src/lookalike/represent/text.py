@@ -62,7 +62,7 @@ def shingle_texts(texts: pa.Array, shingle: Shingle) -> Sets:
             row = kernels.shingle_words(data, offsets, row, *rest)
         if row < rows:
             row = kernels.shingle_rows(data, offsets, row, *rest, *_NO_SPANS)
-    return Sets(ends, values[: ends[-1]].copy(), fingerprints, invalid=int(tally[0]), short=int(tally[1]))
+    return Sets(ends, memory.give("values", values, ends[-1]), fingerprints, invalid=int(tally[0]), short=int(tally[1]))
 
 
 def _shingle_callable(

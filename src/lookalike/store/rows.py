@@ -6,7 +6,6 @@ one array, or, when that would not fit, in one file. Nothing is copied together 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -14,6 +13,7 @@ from typing import BinaryIO
 import numpy as np
 
 from lookalike.jit import kernel
+from lookalike.store.words import read_words, write_words
 from lookalike.types import I64Array, U64Array
 
 __all__ = ["Rows", "copy_stretch"]
@@ -61,7 +61,7 @@ class Rows:
         if self._handle is None:
             self._words[begin : self.offsets[end]] = words
         else:
-            _pwrite(self._handle, words, int(begin) * _WORD)
+            write_words(self._handle.fileno(), words, int(begin))
 
     def take(self, first: int, end: int) -> tuple[I64Array, U64Array]:
         """(offsets, words) of the rows first … end - 1, offsets from 0."""
@@ -107,21 +107,4 @@ class Rows:
     def _read(self, begin: int, stop: int) -> U64Array:
         if self._handle is None:
             return self._words[begin:stop]
-        return _pread(self._handle, begin * _WORD, stop - begin)
-
-
-def _pwrite(handle: BinaryIO, words: U64Array, at: int) -> None:
-    data = np.ascontiguousarray(words).view(np.uint8).data
-    while data:
-        done = os.pwrite(handle.fileno(), data, at)
-        data, at = data[done:], at + done
-
-
-def _pread(handle: BinaryIO, at: int, count: int) -> U64Array:
-    words = np.empty(count, np.uint64)
-    data = words.view(np.uint8).data
-    while data:
-        done = os.preadv(handle.fileno(), [data], at)
-        assert done, "the file is shorter than what was written to it"
-        data, at = data[done:], at + done
-    return words
+        return read_words(self._handle.fileno(), begin, stop - begin)

@@ -21,6 +21,7 @@ from typing import Any
 
 from lookalike.errors import OptionError, OutputError
 from lookalike.store.arrays import replacing
+from lookalike.store.words import Words
 
 __all__ = ["Work", "disk_free", "spilling"]
 
@@ -49,6 +50,15 @@ class Work:
             with spilling(str(self._spill_to or tempfile.gettempdir())):
                 self._temporary = Path(tempfile.mkdtemp(prefix="lookalike-", dir=self._spill_to))
         return self._temporary
+
+    @property
+    def place(self) -> Path:
+        """Where files without a name lie."""
+        return self._folder or self._spill_to or Path(tempfile.gettempdir())
+
+    def scratch(self) -> Words:
+        """A file without a name, for what only this process needs; also after `close`."""
+        return Words.nameless(self.place)
 
     def begin(self, what: dict[str, Any], *, resume: bool) -> None:
         """Start the run that `what` describes, or go on with it; another run in the folder is refused."""

@@ -22,8 +22,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lookalike.errors import InputError
-from lookalike.io.crew import Behind, Crew
+from lookalike.io.behind import Behind
+from lookalike.io.crew import Crew
 from lookalike.io.formats import Piece, Reading
+from lookalike.io.formats.row_groups import Stitched, encode
 from lookalike.io.limits import check_rows, check_size, size_of
 from lookalike.io.messages import missing_column, reason
 from lookalike.io.places import Place
@@ -237,7 +239,7 @@ class Sink:
         schema: what all rows have.
         layout: of the file that is copied; the caller then ends row groups, and larger ones are cut.
         group_bytes: the most that a row group may hold in memory.
-        crew: lends a thread, if it has one, that encodes a row group while the next one is gathered.
+        crew: lends threads, if it has some, that encode row groups while the next ones are gathered.
     """
 
     def __init__(
@@ -257,7 +259,8 @@ class Sink:
                 "write_statistics": [*options["write_statistics"], *added],
             }
         self._schema = schema
-        self._writer = pq.ParquetWriter(out, schema, **options)
+        self._options = options
+        self._file = Stitched(out)
         most = _GROUP_BYTES if group_bytes is None else group_bytes
         if layout is None:
             most = min(most, _GROUP_BYTES)
@@ -305,21 +308,22 @@ class Sink:
             self._waiting.clear()
             arrays = [_joined(columns.pop(0), field.type) for field in self._schema]
             table = pa.Table.from_arrays(arrays, schema=self._schema)
-            write = partial(self._writer.write_table, table, row_group_size=table.num_rows)
-            self._behind.do(max(1, self._bits // 8), write)
+            make = partial(encode, self._schema, self._options, table)
+            self._behind.make(max(1, self._bits // 8), make, self._file.append)
         self._rows = self._bits = 0
 
     def close(self) -> None:
         """Write what is waiting and the footer."""
         self._flush()
         self._behind.finish()
-        self._writer.close()
+        if not self._file.groups:
+            self._file.append(encode(self._schema, self._options, None))
+        self._file.close()
 
     def abort(self) -> None:
-        """Close without writing what is waiting."""
+        """Forget what is waiting; the file is not whole."""
         self._waiting = []
         self._behind.drop()
-        self._writer.close()
 
 
 def _joined(parts: list[Any], type: Any) -> Any:
