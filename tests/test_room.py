@@ -13,7 +13,7 @@ from lookalike.config import make_config
 from lookalike.io import open_source
 from lookalike.items import open_items
 from lookalike.pipeline import find
-from lookalike.room import Room
+from lookalike.room import Ceiling, Room, _resident
 
 LONG = "word " * 1_200_000
 
@@ -57,3 +57,29 @@ def test_sets_need_no_room_of_their_own() -> None:
     batch = next(open_items(source, make_config()).batches())
     with Room(1, 8).enter(batch, source):
         pass
+
+
+def test_memory_is_given_back_only_above_the_ceiling_and_not_at_every_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    held, now, given = 0, 100.0, 0
+
+    def give() -> None:
+        nonlocal given
+        given += 1
+
+    monkeypatch.setattr("lookalike.room._resident", lambda: held)
+    monkeypatch.setattr("lookalike.room.give_back_memory", give)
+    monkeypatch.setattr("lookalike.room.time.monotonic", lambda: now)
+    ceiling = Ceiling(1_000_000_000)
+    ceiling.check()
+    held, now = 1_300_000_000, 101.0
+    ceiling.check()
+    ceiling.check()
+    assert given == 1
+    now = 102.0
+    ceiling.check()
+    assert given == 2
+
+
+def test_the_memory_of_the_process_is_known_on_linux() -> None:
+    if Path("/proc/self/statm").exists():
+        assert _resident() > 10_000_000

@@ -25,7 +25,7 @@ from lookalike.items import ItemBatch
 from lookalike.measures import Judge, Measure, grouped
 from lookalike.parallel import ordered_map
 from lookalike.progress import Progress
-from lookalike.room import Room, weight
+from lookalike.room import Ceiling, Room, weight
 from lookalike.specimens import Specimens
 from lookalike.store.matches import Matches
 from lookalike.store.rows import Rows
@@ -110,7 +110,7 @@ class Comparing:
             store.close()
 
     def _read(self, wanted: BoolArray, number: U16Array, place: U32Array) -> None:
-        judge, room = self.judge, Room(self.memory, self.threads)
+        judge, room, ceiling = self.judge, Room(self.memory, self.threads), Ceiling(self.memory)
         assert judge is not None
 
         def work(batch: ItemBatch) -> None:
@@ -133,7 +133,7 @@ class Comparing:
             looked_at[self.specimens.items] = True
             batches = self.collection.again(looked_at, stage.advance)
             for _ in ordered_map(work, batches, self.threads, weight=weight, most=self.memory // 4):
-                pass
+                ceiling.check()
 
     def compare(self, matches: Matches, tally: PairTally | None, rank: I64Array | None) -> list[Led]:
         """Compare all candidates; the giant lists that were left to leaders.

@@ -26,6 +26,7 @@ from lookalike.outcome import (
 from lookalike.pipeline import Found
 from lookalike.progress import SILENT, Progress
 from lookalike.reporting import cluster_report, examples, report, warnings
+from lookalike.room import Ceiling
 from lookalike.theory import Plan
 from lookalike.types import BoolArray, I64Array
 from lookalike.wording import counted
@@ -202,7 +203,13 @@ class Dedup(_Result):
         smaller = config.unit != "document"
         if annotate and smaller:
             raise OptionError(f"annotate tells of whole documents: it does not go with unit={config.unit!r}")
+        ceiling = Ceiling(config.memory)
         with progress.stage("writing", source.size(), "B") as stage:
+
+            def on_read(amount: int) -> None:
+                stage.advance(amount)
+                ceiling.check()
+
             return copy_rows(
                 source,
                 None if annotate else self.kept,
@@ -211,7 +218,7 @@ class Dedup(_Result):
                 edit=self._edit if smaller else None,
                 edit_columns=self._found.items.columns if smaller else (),
                 add=annotation(self._found) if annotate else None,
-                on_read=stage.advance,
+                on_read=on_read,
                 threads=config.threads,
                 memory=config.memory,
                 **how,

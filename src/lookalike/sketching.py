@@ -29,7 +29,7 @@ from lookalike.items import ItemBatch, Items
 from lookalike.measures import Measure, grouped, is_list
 from lookalike.parallel import ordered_map
 from lookalike.progress import Progress
-from lookalike.room import Room, weight
+from lookalike.room import Ceiling, Room, weight
 from lookalike.store.arrays import Arrays, pack_columns, unpack_columns
 from lookalike.store.sketches import SketchBatch, Sketches
 from lookalike.store.work import Work
@@ -117,7 +117,7 @@ def sketch(
     for chunk in chunks:
         passing.restore(chunk, last=chunk is chunks[-1])
 
-    room = Room(config.memory, config.threads)
+    room, ceiling = Room(config.memory, config.threads), Ceiling(config.memory)
 
     def worked(batch: ItemBatch) -> _Worked:
         with room.enter(batch, collection.items.source):
@@ -137,6 +137,7 @@ def sketch(
                     batches = passing.batches(part, stage.advance)
                     for done in ordered_map(worked, batches, config.threads, weight=weight, most=config.memory // 4):
                         passing.add(part, done)
+                        ceiling.check()
                     passing.end(part)
             sketches.finish()
         finally:
