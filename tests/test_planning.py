@@ -49,6 +49,15 @@ def test_a_short_run_has_the_plan_of_its_options_and_expects_nothing(files: dict
         assert expected is None
 
 
+def test_few_items_with_much_text_are_a_long_run_too(files: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("_LARGE", "_LONG_BYTES", "_LONG_TEXT"):
+        monkeypatch.setattr(planning, name, 1000)
+    plans = [planned(path, threshold=0.7) for path in files.values()]
+    assert all(expected is not None for _, expected in plans)
+    monkeypatch.setattr(planning, "_LONG_TEXT", 10**9)
+    assert all(planned(path, threshold=0.7)[1] is None for path in files.values())
+
+
 def test_identical_items_need_no_plan(files: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     long_runs(monkeypatch)
     assert planned(files["parquet"], exact=True) == (None, None)

@@ -19,9 +19,11 @@ from lookalike.theory import Plan, plan
 
 __all__ = ["LONG_RUN", "Expected", "plan_run"]
 
-# Items from which on a run is planned on its data.
-LONG_RUN = 100_000
-# Stored bytes from which on that may be so, where the number of rows is not known without reading them all.
+# Items or bytes of text from which on a run is planned on its data: below, it takes a few seconds at most.
+LONG_RUN = 200_000
+_LONG_TEXT = 1_000_000_000
+# Stored bytes from which on it may be that long: where the number of rows is known, and where it is not.
+_LARGE = 100_000_000
 _LONG_BYTES = 10_000_000
 _SAMPLE_ROWS = 4_000
 
@@ -57,15 +59,17 @@ def plan_run(collection: Collection, config: Config) -> tuple[Plan | None, Expec
     given = plan(config.threshold, config.recall, bands=config.bands, rows=config.rows)
     sizes = [part.source.size() for part in collection.parts]
     counts = [part.source.count() for part in collection.parts]
+    stored = sum(size or 0 for size in sizes)
     if None in counts:
-        short = None in sizes or sum(size or 0 for size in sizes) < _LONG_BYTES
+        short = None in sizes or stored < _LONG_BYTES
     else:
-        short = sum(count or 0 for count in counts) < LONG_RUN
+        short = sum(count or 0 for count in counts) < LONG_RUN and stored < _LARGE
     if short or not collection.items.source.files:
         return given, None
     sample = sample_items(collection.items, Jaccard(config.shingle, 1, 0), rows=_SAMPLE_ROWS)
     items = _items(sample, sizes, counts)
-    if items < LONG_RUN or sample.items < 2:
+    text = int(items * sample.text_bytes / max(1, sample.items))
+    if (items < LONG_RUN and text < _LONG_TEXT) or sample.items < 2:
         return given, None
     chosen = plan(
         config.threshold,
@@ -77,7 +81,7 @@ def plan_run(collection: Collection, config: Config) -> tuple[Plan | None, Expec
         set_size=sample.mean_size,
         background=sample.cautious(config.threshold),
     )
-    return chosen, _expected(chosen, sample, items, config)
+    return chosen, _expected(chosen, sample, items, text, config)
 
 
 def _items(sample: Sample, sizes: list[int | None], counts: list[int | None]) -> int:
@@ -95,8 +99,7 @@ def _rounded(items: int) -> int:
     return power if items < 1.8 * power else 3 * power if items < 5.5 * power else 10 * power
 
 
-def _expected(chosen: Plan, sample: Sample, items: int, config: Config) -> Expected:
-    text = int(items * sample.text_bytes / max(1, sample.items))
+def _expected(chosen: Plan, sample: Sample, items: int, text: int, config: Config) -> Expected:
     passes = 2 if config.verify != "none" else 1
     cpu = text * (_READ_NS + _SHINGLE_NS) + text * (passes - 1) * (_READ_NS + _MEETING * _SHINGLE_NS)
     cpu += items * (chosen.cost.sketch + chosen.cost.band + chosen.cost.verify)
