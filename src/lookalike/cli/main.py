@@ -30,6 +30,8 @@ INTERRUPTED = 130
 # Arrow's allocator gives every freed batch back to the system within 10 ms, and the next one is paged in anew: a tenth
 # of a run. Read when Arrow is loaded; memory is given back at the end of each stage instead.
 os.environ.setdefault("MIMALLOC_PURGE_DELAY", "10000")
+# NumPy's BLAS starts a thread for each core, which turn on the spot for a while. Our own threads are enough.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # What Typer raises for a command line that it cannot read. Recent versions carry a copy of click, older ones import
 # it; the base class is reached through a name that both have.
