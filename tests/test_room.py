@@ -13,7 +13,7 @@ from lookalike.config import make_config
 from lookalike.io import open_source
 from lookalike.items import open_items
 from lookalike.pipeline import find
-from lookalike.room import Ceiling, Room, _resident
+from lookalike.room import Ceiling, Room, _resident, give_back_memory
 
 LONG = "word " * 1_200_000
 
@@ -59,25 +59,28 @@ def test_sets_need_no_room_of_their_own() -> None:
         pass
 
 
-def test_memory_is_given_back_only_above_the_ceiling_and_not_at_every_check(monkeypatch: pytest.MonkeyPatch) -> None:
-    held, now, given = 0, 100.0, 0
-
-    def give() -> None:
-        nonlocal given
-        given += 1
-
-    monkeypatch.setattr("lookalike.room._resident", lambda: held)
-    monkeypatch.setattr("lookalike.room.give_back_memory", give)
+def test_memory_is_looked_at_now_and_then_and_given_back_above_the_ceiling(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, asked = 100.0, []
+    monkeypatch.setattr("lookalike.room.give_back_memory", lambda above: asked.append(above))
     monkeypatch.setattr("lookalike.room.time.monotonic", lambda: now)
     ceiling = Ceiling(1_000_000_000)
     ceiling.check()
-    held, now = 1_300_000_000, 101.0
     ceiling.check()
+    assert asked == [1_200_000_000]
+    now = 101.0
     ceiling.check()
-    assert given == 1
-    now = 102.0
-    ceiling.check()
-    assert given == 2
+    assert len(asked) == 2
+
+
+def test_memory_is_kept_below_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[str] = []
+    monkeypatch.setattr("lookalike.room.ctypes.CDLL", lambda name: given.append(name))
+    monkeypatch.setattr("lookalike.room._resident", lambda: 500)
+    give_back_memory(above=500)
+    assert not given
+    give_back_memory(above=499)
+    give_back_memory()
+    assert len(given) == 2
 
 
 def test_the_memory_of_the_process_is_known_on_linux() -> None:

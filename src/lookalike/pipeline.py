@@ -41,6 +41,9 @@ from lookalike.types import BoolArray, I64Array
 
 __all__ = ["Found", "find"]
 
+# A process that holds no more than this may keep what it freed for its next stage: fresh pages are slow to come by.
+_SMALL = 1_000_000_000
+
 
 @dataclass(frozen=True)
 class Found:
@@ -177,7 +180,7 @@ class _Run:
         return ExactJudge(self.config.threshold)
 
     def _lap(self, name: str) -> None:
-        give_back_memory()
+        give_back_memory(above=min(self.config.memory // 2, _SMALL))
         now = time.perf_counter()
         self.seconds[name] = now - self._begun
         self._begun = now

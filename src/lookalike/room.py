@@ -36,8 +36,13 @@ def weight(batch: ItemBatch) -> int:
     return 4 * int(batch.values.nbytes)
 
 
-def give_back_memory() -> None:
-    """Return what was freed to the system: the C library and Arrow otherwise keep it for a stage that needs none."""
+def give_back_memory(*, above: int = 0) -> None:
+    """Return what was freed to the system, if the process holds more than `above` bytes.
+
+    The C library and Arrow otherwise keep it for a stage that needs none.
+    """
+    if above and _resident() <= above:
+        return
     pa.default_memory_pool().release_unused()
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL("libc.so.6").malloc_trim(0)
@@ -63,8 +68,7 @@ class Ceiling:
         now = time.monotonic()
         if now >= self._again:
             self._again = now + _BETWEEN_CHECKS
-            if _resident() > self._most:
-                give_back_memory()
+            give_back_memory(above=self._most)
 
 
 class Room:
