@@ -36,7 +36,7 @@ from lookalike.theory.curve import (
     steepest,
 )
 from lookalike.theory.draw import coloured_curve, svg, terminal_curve
-from lookalike.theory.families import FAMILIES, slot_probability
+from lookalike.theory.families import FAMILIES, Stable, slot_probability
 from lookalike.theory.planner import Alternative, Cost, Plan, plan, prior
 
 __all__ = [
@@ -44,6 +44,7 @@ __all__ = [
     "Alternative",
     "Cost",
     "Plan",
+    "Stable",
     "band_probability",
     "bit_matrix",
     "bits_jaccard",

@@ -27,7 +27,7 @@ import numpy.typing as npt
 
 from lookalike.errors import OptionError
 from lookalike.theory.checks import share, whole
-from lookalike.theory.families import Array, FloatOrArray, like, slot_probability
+from lookalike.theory.families import Array, Family, FloatOrArray, like, slot_probability
 
 __all__ = [
     "band_probability",
@@ -42,23 +42,25 @@ __all__ = [
 ]
 
 
-def band_probability(s: FloatOrArray, rows: int, measure: str = "jaccard") -> FloatOrArray:
+def band_probability(s: FloatOrArray, rows: int, measure: str | Family = "jaccard") -> FloatOrArray:
     """p(s)^r: the chance that all `rows` slots of one band agree."""
     rows = whole("rows", rows)
     return like(np.asarray(slot_probability(measure, s), dtype=np.float64) ** rows, s)
 
 
-def candidate_probability(s: FloatOrArray, bands: int, rows: int, measure: str = "jaccard") -> FloatOrArray:
+def candidate_probability(s: FloatOrArray, bands: int, rows: int, measure: str | Family = "jaccard") -> FloatOrArray:
     """P(s) = 1 - (1 - p(s)^r)^b: the chance that at least one of `bands` bands agrees."""
     return like(-np.expm1(_log_missed(s, bands, rows, measure)), s)
 
 
-def missed_probability(s: FloatOrArray, bands: int, rows: int, measure: str = "jaccard") -> FloatOrArray:
+def missed_probability(s: FloatOrArray, bands: int, rows: int, measure: str | Family = "jaccard") -> FloatOrArray:
     """(1 - p(s)^r)^b: the chance that no band agrees, exact also where P(s) rounds to 1."""
     return like(np.exp(_log_missed(s, bands, rows, measure)), s)
 
 
-def drawn_probability(s: FloatOrArray, slots: int, rows: int, draws: int, measure: str = "jaccard") -> FloatOrArray:
+def drawn_probability(
+    s: FloatOrArray, slots: int, rows: int, draws: int, measure: str | Family = "jaccard"
+) -> FloatOrArray:
     """The chance that a pair agrees in at least one of `draws` random sets of `rows` out of `slots` slots.
 
     The sets overlap, so they are independent only once the number x of agreeing slots is fixed:
@@ -97,20 +99,20 @@ def steepest(bands: int, rows: int) -> float:
     return float((1.0 / whole("bands", bands)) ** (1.0 / whole("rows", rows)))
 
 
-def false_negatives(threshold: float, bands: int, rows: int, measure: str = "jaccard") -> float:
+def false_negatives(threshold: float, bands: int, rows: int, measure: str | Family = "jaccard") -> float:
     """The area above the curve right of the threshold: the integral of 1 - P(s) over [threshold, 1]."""
     threshold = share("threshold", threshold, open_top=False)
     return _integral(lambda s: missed_probability(s, bands, rows, measure), threshold, 1.0)
 
 
-def false_positives(threshold: float, bands: int, rows: int, measure: str = "jaccard") -> float:
+def false_positives(threshold: float, bands: int, rows: int, measure: str | Family = "jaccard") -> float:
     """The area below the curve left of the threshold: the integral of P(s) over [0, threshold]."""
     threshold = share("threshold", threshold, open_top=False)
     return _integral(lambda s: candidate_probability(s, bands, rows, measure), 0.0, threshold)
 
 
 def expected_recall(
-    similarities: npt.ArrayLike, bands: int, rows: int, measure: str = "jaccard"
+    similarities: npt.ArrayLike, bands: int, rows: int, measure: str | Family = "jaccard"
 ) -> tuple[float, float]:
     """The expected share of these pairs that is found, and its standard error.
 
@@ -135,7 +137,7 @@ def panels(low: float, high: float, count: int = 256, order: int = 16) -> tuple[
     return (middle + half * node).ravel(), (half * weight).ravel()
 
 
-def _log_missed(s: FloatOrArray, bands: int, rows: int, measure: str) -> Array:
+def _log_missed(s: FloatOrArray, bands: int, rows: int, measure: str | Family) -> Array:
     """log (1 - p^r)^b; minus infinity where p = 1, since an identical pair is never missed."""
     bands = whole("bands", bands)
     agree = np.asarray(band_probability(s, rows, measure), dtype=np.float64)
