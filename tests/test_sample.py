@@ -27,7 +27,7 @@ from tests.reference.text import shingles
 def measured(items: Any, **options: Any) -> tuple[dict[float, float], int]:
     """{similarity, rounded up to a two hundredth: share of the pairs}, mean size."""
     config = make_config(shingle="word:2", **options)
-    (at, shares), size = sample.background(open_source(items), config, Jaccard(config.shingle, 1, 0))
+    (at, shares), size = sample.background(open_source(items), config)
     assert len(at) == len(shares) == 200
     return {float(s): float(share) for s, share in zip(at, shares, strict=True) if share}, size
 

@@ -33,7 +33,6 @@ from typing import Any
 from lookalike.config import make_config
 from lookalike.errors import OptionError
 from lookalike.io import open_source
-from lookalike.measures import Jaccard
 from lookalike.pipeline import Found, find
 from lookalike.progress import SILENT, Progress
 from lookalike.results import Clusters, Dedup, Pairs
@@ -106,7 +105,7 @@ def plan(
     size = 300
     if sample is not None:
         config = make_config(threshold=threshold, shingle=shingle, column=column)
-        measured, size = background(open_source(sample), config, Jaccard(parse_shingle(shingle), 1, 0))
+        measured, size = background(open_source(sample), config)
     return choose(threshold, recall, bands=bands, rows=rows, items=int(items), set_size=size, background=measured)
 
 

@@ -31,7 +31,6 @@ from lookalike.store.matches import Matches
 from lookalike.store.rows import Rows
 from lookalike.store.work import Work, spilling
 from lookalike.types import BoolArray, F64Array, I64Array, U16Array, U32Array, U64Array
-from lookalike.verify.jaccard import similarities
 
 __all__ = ["Comparing", "Led"]
 
@@ -215,7 +214,7 @@ class Comparing:
         left, right, lists = join.buckets.draw(_DRAWN)
         rows = join.rows[left], join.rows[right]
         whole = store.take(0, len(store)) if store.file is None else None
-        jaccard = np.concatenate([*self._jaccard(store, whole, *rows, self.judge.threshold if self.judge else 0.0)])
+        jaccard = np.concatenate([*self._compared(store, whole, *rows, self.judge.threshold if self.judge else 0.0)])
         weights = self.folds.weights(items[rows[0]], items[rows[1]]) * (jaccard >= 0) / np.maximum(1, lists)
         about = total * float(weights.mean()) + self.pairs + self.folds.within
         self.progress.note(f"about {about:,.0f} pairs are expected")
@@ -251,7 +250,7 @@ class Comparing:
             mine = np.flatnonzero(part.items[np.minimum(at, len(part.items) - 1)] == left)
             rows = at[mine], np.searchsorted(part.items, right[mine])
             whole = store.take(0, len(store)) if store.file is None else None
-            parts = self._jaccard(store, whole, *rows, 0.0)
+            parts = self._compared(store, whole, *rows, 0.0)
             out[mine] = self.judge.similarity(np.concatenate([np.empty(0), *parts]))
         return out
 
@@ -269,7 +268,7 @@ class Comparing:
                 own = np.maximum(items[left], items[right]) >= self.collection.references
                 left, right = left[own], right[own]
             whole = held[0] if held else None
-            jaccard = np.concatenate([np.empty(0), *self._jaccard(store, whole, left, right, judge.threshold)])
+            jaccard = np.concatenate([np.empty(0), *self._compared(store, whole, left, right, judge.threshold)])
             hit = jaccard >= 0
             return len(left), left[hit], right[hit], judge.similarity(jaccard[hit])
 
@@ -284,22 +283,23 @@ class Comparing:
             if len(left):
                 yield left, right, similarity
 
-    def _jaccard(
+    def _compared(
         self, store: Rows, whole: tuple[I64Array, U64Array] | None, left: I64Array, right: I64Array, threshold: float
     ) -> Iterator[F64Array]:
         """The similarities of the pairs in order, -1 below the threshold; rows that are not held are gathered."""
+        assert self.judge is not None
         if whole is not None:
-            yield similarities(*whole, left, right, threshold)
+            yield self.judge.compare(*whole, left, right, threshold)
             return
         rows = np.unique(np.concatenate([left, right]))
         size = 8 * int((store.offsets[rows + 1] - store.offsets[rows]).sum())
         if size > self.memory // (8 * self.threads) and len(left) > 1:
             half = len(left) // 2
-            yield from self._jaccard(store, None, left[:half], right[:half], threshold)
-            yield from self._jaccard(store, None, left[half:], right[half:], threshold)
+            yield from self._compared(store, None, left[:half], right[:half], threshold)
+            yield from self._compared(store, None, left[half:], right[half:], threshold)
             return
         gathered = store.gather(rows)
-        yield similarities(*gathered, np.searchsorted(rows, left), np.searchsorted(rows, right), threshold)
+        yield self.judge.compare(*gathered, np.searchsorted(rows, left), np.searchsorted(rows, right), threshold)
 
     def _own(self, left: I64Array, right: I64Array) -> tuple[I64Array, I64Array]:
         """The pairs of which at least one item is the run's own: those compared against are not compared."""

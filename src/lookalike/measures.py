@@ -1,10 +1,8 @@
 """A measure bundles what the four steps need to know about a similarity; nothing after it knows which one runs.
 
     represent   items → the arrays that stand for them
-    sketch      arrays → K slots an item, which agree with probability p(s)
-    p(s)        `theory.families`
-    compared    arrays → the rows that candidates are compared on: the sets themselves, or their sketches
-    similarity  exact, of two rows
+    keys        arrays → b keys an item, of r slots each; a slot agrees with probability p(s) (`theory.families`)
+    judge       arrays → the rows that candidates are compared on, and how similar two rows are
 
 So far there is Jaccard on sets, of which shingled text is the common case. A sketch is a set too, of K elements (slot,
 value): two sketches that agree in a share a of their slots have a similarity of a / (2 - a), so the very same
@@ -21,6 +19,7 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
+from lookalike.collide.band import band_keys
 from lookalike.config import Config
 from lookalike.represent.buffers import text_buffers
 from lookalike.represent.elements import element_sets, hash_ints, hash_raw
@@ -28,9 +27,9 @@ from lookalike.represent.text import shingle_texts
 from lookalike.shingle import Shingle
 from lookalike.sketch.minhash import constants, sketch_sets
 from lookalike.types import F64Array, I64Array, Sets, U32Array, U64Array
-from lookalike.verify.jaccard import sort_sets
+from lookalike.verify.jaccard import similarities, sort_sets
 
-__all__ = ["ExactJudge", "Identity", "Jaccard", "Judge", "Measure", "SketchJudge", "grouped", "is_list"]
+__all__ = ["ExactJudge", "Jaccard", "Judge", "Measure", "SketchJudge", "grouped", "is_list", "measure_of"]
 
 
 class Measure(Protocol):
@@ -40,7 +39,18 @@ class Measure(Protocol):
 
     def represent(self, items: pa.Array) -> Sets: ...
 
-    def sketch(self, sets: Sets) -> U32Array: ...
+    def keys(self, sets: Sets, bands: int, rows: int) -> U64Array:
+        """keys[j] has the key of each item in band j."""
+        ...
+
+    def judge(self, config: Config) -> Judge | None:
+        """What compares candidates; nothing where they are taken as they are."""
+        ...
+
+
+def measure_of(config: Config, slots: int = 1) -> Measure:
+    """The measure that a configuration asks for, with so long a sketch."""
+    return Identity(config) if config.exact else Jaccard(config.shingle, slots, config.seed)
 
 
 class Jaccard:
@@ -64,7 +74,16 @@ class Jaccard:
         return shingle_texts(items, self.shingle)
 
     def sketch(self, sets: Sets) -> U32Array:
+        """K slots an item."""
         return sketch_sets(sets, *self._constants)
+
+    def keys(self, sets: Sets, bands: int, rows: int) -> U64Array:
+        return np.ascontiguousarray(band_keys(self.sketch(sets), bands, rows).T)
+
+    def judge(self, config: Config) -> Judge | None:
+        if config.verify == "none":
+            return None
+        return SketchJudge(self, config.threshold) if config.verify == "sketch" else ExactJudge(config.threshold)
 
 
 class ExactJudge:
@@ -80,6 +99,8 @@ class ExactJudge:
     def rows(self, sets: Sets) -> tuple[I64Array, U64Array]:
         """(offsets, words) of those rows, each sorted."""
         return sets.offsets, sort_sets(sets.offsets, sets.values)
+
+    compare = staticmethod(similarities)
 
     def similarity(self, jaccard: F64Array) -> F64Array:
         """The similarity of two items from that of their rows."""
@@ -105,6 +126,8 @@ class SketchJudge:
         slots |= np.arange(self._measure.slots, dtype=np.uint64) << np.uint64(32)
         offsets = np.arange(0, slots.size + 1, self._measure.slots, dtype=np.int64)
         return offsets, sort_sets(offsets, hash_ints(slots.reshape(-1)))
+
+    compare = staticmethod(similarities)
 
     def similarity(self, jaccard: F64Array) -> F64Array:
         """j = a / (2 - a) solved for a, in whole slots."""
@@ -139,8 +162,11 @@ class Identity:
         ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.diff(offsets) > 0, dtype=np.int64)])
         return Sets(ends, fingerprints[np.diff(offsets) > 0, 0], fingerprints)
 
-    def sketch(self, sets: Sets) -> U32Array:
-        return np.empty((len(sets), 0), np.uint32)
+    def keys(self, sets: Sets, bands: int, rows: int) -> U64Array:
+        return np.empty((0, len(sets)), np.uint64)
+
+    def judge(self, config: Config) -> Judge | None:
+        return ExactJudge(config.threshold)
 
 
 def grouped(sets: Sets, groups: U64Array | None) -> Sets:

@@ -28,7 +28,7 @@ from lookalike.grouping import MOST, fold, group_bands
 from lookalike.io.source import Source
 from lookalike.items import Items
 from lookalike.matched import Matched, matches_file
-from lookalike.measures import ExactJudge, Identity, Jaccard, Judge, Measure, SketchJudge
+from lookalike.measures import measure_of
 from lookalike.planning import Expected, plan_run
 from lookalike.progress import SILENT, Progress
 from lookalike.room import give_back_memory
@@ -94,9 +94,7 @@ class _Run:
         self.collection = open_collection(source, against, config)
         self.keep = parse_keep(config.keep)
         self.plan, self.expected = plan_run(self.collection, config)
-        self.measure: Measure = Identity(config)
-        if self.plan is not None:
-            self.measure = Jaccard(config.shingle, self.plan.slots, config.seed)
+        self.measure = measure_of(config, self.plan.slots if self.plan is not None else 0)
         if self.expected is not None and self.plan is not None:
             progress.note(_announcement(self.plan, self.expected))
         self.seconds: dict[str, float] = {}
@@ -141,8 +139,8 @@ class _Run:
             tally = PairTally(self.plan.band_chance, bands)
         rank = _keep_rank(self.keep, self.collection, sketched)
         comparing = Comparing(
-            self.collection, self.measure, self._judge(), folds, counts, self.work, config.memory, config.threads,
-            self.progress, self.verb == "pairs", config.max_pairs, specimens,
+            self.collection, self.measure, self.measure.judge(config), folds, counts, self.work, config.memory,
+            config.threads, self.progress, self.verb == "pairs", config.max_pairs, specimens,
         )  # fmt: skip
         try:
             comparing.load(grouped, sizes)
@@ -170,14 +168,6 @@ class _Run:
     def _most(self) -> int:
         """The largest bucket that is kept; what is not compared cannot be joined either."""
         return MOST if self.config.verify != "none" else PROBE
-
-    def _judge(self) -> Judge | None:
-        if self.config.verify == "none":
-            return None
-        if self.config.verify == "sketch":
-            assert isinstance(self.measure, Jaccard)
-            return SketchJudge(self.measure, self.config.threshold)
-        return ExactJudge(self.config.threshold)
 
     def _lap(self, name: str) -> None:
         give_back_memory(above=min(self.config.memory // 2, _SMALL))

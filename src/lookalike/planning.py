@@ -13,7 +13,7 @@ from typing import Any
 
 from lookalike.collection import Collection
 from lookalike.config import Config
-from lookalike.measures import Jaccard
+from lookalike.measures import measure_of
 from lookalike.sample import Sample, sample_items
 from lookalike.theory import Plan, plan
 
@@ -66,7 +66,7 @@ def plan_run(collection: Collection, config: Config) -> tuple[Plan | None, Expec
         short = sum(count or 0 for count in counts) < LONG_RUN and stored < _LARGE
     if short or not collection.items.source.files:
         return given, None
-    sample = sample_items(collection.items, Jaccard(config.shingle, 1, 0), rows=_SAMPLE_ROWS)
+    sample = sample_items(collection.items, measure_of(config), rows=_SAMPLE_ROWS)
     items = _items(sample, sizes, counts)
     text = int(items * sample.text_bytes / max(1, sample.items))
     if (items < LONG_RUN and text < _LONG_TEXT) or sample.items < 2:

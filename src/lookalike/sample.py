@@ -19,7 +19,7 @@ from lookalike.config import Config
 from lookalike.errors import InputError
 from lookalike.io.source import Source
 from lookalike.items import Items, open_items
-from lookalike.measures import Measure
+from lookalike.measures import Measure, measure_of
 from lookalike.types import F64Array, U64Array
 
 __all__ = ["SAMPLE_ITEMS", "Sample", "background", "sample_items"]
@@ -59,9 +59,9 @@ class Sample:
         return self.similarities, self.shares * self.pairs / (self.pairs + 1) + more
 
 
-def background(source: Source, config: Config, measure: Measure) -> tuple[tuple[F64Array, F64Array], int]:
+def background(source: Source, config: Config) -> tuple[tuple[F64Array, F64Array], int]:
     """((similarities, share of pairs at each), mean size of a set) of a sample of the items."""
-    sample = sample_items(open_items(source, config), measure)
+    sample = sample_items(open_items(source, config), measure_of(config))
     if sample.rows == 0:
         raise InputError("there are no items in the sample")
     return (sample.similarities, sample.shares), sample.mean_size

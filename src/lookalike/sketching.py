@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from lookalike.certify.audit import Audit, Audited
 from lookalike.cluster.keep import KeepPolicy, KeepValues
 from lookalike.collection import Collection, rows_from
-from lookalike.collide.band import band_keys
 from lookalike.collide.group import PROBE
 from lookalike.config import Config
 from lookalike.counts import Counts
@@ -122,9 +121,7 @@ def sketch(
     def worked(batch: ItemBatch) -> _Worked:
         with room.enter(batch, collection.items.source):
             sets = grouped(measure.represent(batch.values), batch.groups)
-        keys = np.empty((0, len(sets)), np.uint64)
-        if planned is not None:
-            keys = np.ascontiguousarray(band_keys(measure.sketch(sets), planned.bands, planned.rows).T)
+        keys = measure.keys(sets, planned.bands, planned.rows) if planned is not None else measure.keys(sets, 0, 0)
         lengths = _lengths(batch.values) if keep.kind in ("longest", "shortest") else None
         rows = batch.rows if config.unit != "document" else None
         prints = np.ascontiguousarray(sets.fingerprints.T)

@@ -78,11 +78,10 @@ def _measure(
 ) -> tuple[tuple[F64Array, F64Array], int]:
     from lookalike.config import make_config
     from lookalike.io import open_files
-    from lookalike.measures import Jaccard
     from lookalike.sample import SAMPLE_ITEMS, background
 
     config = make_config(threshold=threshold, shingle=shingle, column=column)
-    return background(open_files(sample, limit=20 * SAMPLE_ITEMS), config, Jaccard(config.shingle, 1, 0))
+    return background(open_files(sample, limit=20 * SAMPLE_ITEMS), config)
 
 
 def _table(chosen: Plan) -> Table:
