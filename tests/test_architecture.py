@@ -169,6 +169,8 @@ TWINS = {
     "_hash_spans": "tests.reference.hashing:hash_bytes",
     "_fill_constants": "tests.reference.hashing:minhash_constants",
     "minhash_rows": "tests.reference.hashing:signature",
+    "fill_flips": "tests.reference.vectors:flip_signs",
+    "rotate_signs": "tests.reference.vectors:rotated_signs",
     "band_rows": "tests.reference.hashing:band_keys",
     "select_keys": "tests.reference.buckets:select",
     "group_entries": "tests.reference.buckets:group",
