@@ -72,22 +72,26 @@ def _audit(matched: Matched, audited: Audited) -> dict[str, Any]:
         }
     }
     if clustering is not None:
-        out["left"] = _left(~handled, left, audited)
+        out["left"] = _left(~handled, left, audited, int(clustering.kept[matched.folds.references :].sum()))
     return out
 
 
-def _left(bad: BoolArray, left: I64Array, audited: Audited) -> dict[str, Any]:
+def _left(bad: BoolArray, left: I64Array, audited: Audited, kept: int) -> dict[str, Any]:
     """How many kept items still have a near-duplicate among the kept.
 
     A sampled item that has later ones stands for itself and for them. That counts an item twice which has two earlier
-    near-duplicates left; where what is left are single pairs, as almost always, it is exact on average.
+    near-duplicates left; where what is left are single pairs, as almost always, it is exact on average. There cannot be
+    more of them than are kept.
     """
     items, partners = np.unique(left[bad], return_counts=True)
     sampled = max(1, len(audited.items))
     low, high = clopper_pearson(len(items), sampled)
     each = 1.0 + (float(partners.mean()) if len(items) else 1.0)
     share = len(items) / sampled
-    return {"items": share * each * audited.seen, "low": low * each * audited.seen, "high": high * each * audited.seen}
+    return {
+        name: min(float(kept), part * each * audited.seen)
+        for name, part in (("items", share), ("low", low), ("high", high))
+    }
 
 
 def _found(matched: Matched, left: I64Array, right: I64Array) -> BoolArray:
@@ -105,8 +109,10 @@ def _statement(config: Config, matched: Matched, parts: dict[str, Any]) -> str:
         sentence += " (giant lists were compared with their leaders only, and their pairs are not all counted)"
     recall = parts.get("recall")
     if recall is not None and recall["recall"] is not None:
+        others = " of the others" if matched.counts.led_items else ""
         sentence += (
-            f"; estimated recall {recall['recall']:.4f} (95% interval {recall['low']:.4f} to {recall['high']:.4f})"
+            f"; estimated recall{others} {recall['recall']:.4f} "
+            f"(95% interval {recall['low']:.4f} to {recall['high']:.4f})"
         )
     sentence += {
         "exact": "; precision 1 (all verified)",

@@ -21,7 +21,7 @@ from lookalike.collection import Collection, rows_from
 from lookalike.collide.group import PROBE
 from lookalike.config import Config
 from lookalike.counts import Counts
-from lookalike.errors import InputError
+from lookalike.errors import InputError, OptionError
 from lookalike.identify import IdCollector, Ids
 from lookalike.io.source import Source
 from lookalike.items import ItemBatch, Items
@@ -164,7 +164,10 @@ class _Labels:
 
     def add(self, column: pa.Array, row_of_item: I64Array) -> None:
         plain = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
-        encoded = plain.cast(pa.string()).fill_null("(null)").dictionary_encode()
+        try:
+            encoded = plain.cast(pa.string()).fill_null("(null)").dictionary_encode()
+        except pa.ArrowNotImplementedError as error:
+            raise OptionError(f"report_by: its column holds {plain.type}, which has no name to tell it by") from error
         numbers = np.array([self._code(name) for name in encoded.dictionary.to_pylist()], np.int64)
         self._codes.append(numbers[encoded.indices.to_numpy()][row_of_item])
 

@@ -171,3 +171,9 @@ def test_annotated_rows_are_all_there_and_say_what_they_are(run: Run, crawl: Pat
             name: row["kept"] for name, row in removed.items()
         }
         assert all((row["cluster"] is None) == (row["cluster_size"] == 1) for row in annotated)
+
+
+def test_a_column_without_names_cannot_tell_removals_apart(run: Run, tmp_path: Path) -> None:
+    pq.write_table(pa.table({"text": ["a b", "c d"], "nest": [{"x": 1}, {"x": 2}]}), tmp_path / "x.parquet")
+    done = run("dedup", tmp_path / "x.parquet", "-c", "text", "--report-by", "nest", "-o", tmp_path / "run")
+    assert "report_by: its column holds struct<x: int64>" in done.error

@@ -81,7 +81,7 @@ def test_a_signal_leaves_one_line_and_nothing_else(
     out, err = process.communicate(timeout=60)
     assert process.returncode == code
     assert out == ""
-    assert without_compiling(err) == f"lookalike: {word}; nothing was written\n"
+    assert without_compiling(err) == f"lookalike: {word}; no unfinished output is kept\n"
     assert list(tmp_path.iterdir()) == []
 
 
@@ -133,6 +133,22 @@ def test_a_run_does_not_load_what_libraries_only_look_for(docs: Path, tmp_path: 
     )
     # It can still be used by whoever asks for it.
     assert done.stdout.splitlines() == ["0 []", "[1]"]
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_streams_that_the_caller_closed_do_no_harm(docs: Path, tmp_path: Path, closed: str) -> None:
+    out = tmp_path / "clean.jsonl"
+    command = f"{sys.executable} -m lookalike.cli.main dedup {docs} -o {out} {closed}"
+    assert subprocess.run(["sh", "-c", command], check=False, capture_output=True).returncode == 0
+    assert out.read_text().count("\n") == 2
+    assert not any("compiling" in line or "kept" in line for line in out.read_text().splitlines())
+
+
+@pytest.mark.parametrize("arguments", ["--version", "--help", "dedup --help", "plan"])
+def test_nobody_has_to_read_to_the_end(arguments: str) -> None:
+    command = f"{sys.executable} -m lookalike.cli.main {arguments} | true"
+    done = subprocess.run(["bash", "-c", f"{command}; exit ${{PIPESTATUS[0]}}"], check=False, capture_output=True)
+    assert (done.returncode, done.stderr) == (0, b"")
 
 
 def on_a_terminal(arguments: list[str]) -> tuple[int, str, str]:

@@ -81,7 +81,7 @@ def test_an_interruption_is_one_line_and_its_own_exit_code(
     (tmp_path / "interrupting.py").write_text("def tokens(text):\n    raise KeyboardInterrupt\n")
     monkeypatch.chdir(tmp_path)
     done = run("pairs", docs, "--tokens", "interrupting:tokens", "--threads", "1", "-o", "out.csv")
-    assert (done.code, done.error) == (130, "interrupted; nothing was written")
+    assert (done.code, done.error) == (130, "interrupted; no unfinished output is kept")
     assert not (tmp_path / "out.csv").exists()
 
 

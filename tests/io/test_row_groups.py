@@ -94,6 +94,17 @@ def test_a_copy_is_the_same_for_any_number_of_threads(tmp_path: Path, threads: i
     assert (tmp_path / "kept" / "in.parquet").read_bytes() == whole
 
 
+def test_a_row_group_of_more_rows_than_arrow_writes_is_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lookalike.io.formats.parquet._MOST_GROUP_ROWS", 100)
+    rows = some_rows(250, 4)
+    pq.write_table(rows, tmp_path / "in.parquet")
+    copied = copy_rows(open_files([str(tmp_path / "in.parquet")]), None, tmp_path / "kept")
+    file = pq.ParquetFile(tmp_path / "kept" / "in.parquet")
+    assert [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)] == [100, 100, 50]
+    assert copied.recut == 1
+    assert file.read().equals(pq.read_table(tmp_path / "in.parquet"))
+
+
 numbers = st.integers(-(2**63), 2**63 - 1)
 leaves: list[tuple[int, st.SearchStrategy[Any]]] = [
     (1, st.none()),

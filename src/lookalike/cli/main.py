@@ -105,12 +105,27 @@ def main() -> None:
     and the interpreter need not take everything apart (twice that).
     """
     gc.disable()
+    _open_streams()
     code = run()
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        # It is done: what comes now comes too late.
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError):
             stream.flush()
     os._exit(code)
+
+
+def _open_streams() -> None:
+    """A stream that the caller closed (`2>&-`) leads nowhere; its number must not go to a file that is opened."""
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+            setattr(sys, name, open(number, mode, closefd=False, encoding="utf-8"))  # noqa: SIM115
 
 
 def run() -> int:
@@ -135,12 +150,12 @@ def run() -> int:
         _say(str(error))
         return error.exit_code
     except (KeyboardInterrupt, _CtrlCError, typer.Abort):
-        _say("interrupted; nothing was written")
+        _say("interrupted; no unfinished output is kept")
         return INTERRUPTED
     except _TerminatedError as error:
-        _say("terminated; nothing was written")
+        _say("terminated; no unfinished output is kept")
         return 128 + int(str(error))
-    except (BrokenPipeError, _ClosedPipeError):
+    except (BrokenPipeError, _ClosedPipeError, SystemExit):  # Typer exits where `--help` finds nobody who reads
         return _nobody_reads()
     except MemoryError:
         _say("not enough memory")

@@ -35,6 +35,8 @@ _BUFFER_BYTES = 1 << 20
 # The row groups of tables we make: what DuckDB and Spark write, and what fits a small budget.
 _GROUP_ROWS = 122_880
 _GROUP_BYTES = 128 << 20
+# Arrow writes no larger ones.
+_MOST_GROUP_ROWS = 64 << 20
 # Encodings that a writer uses only where it is told to.
 _CHOSEN_ENCODINGS = ("BYTE_STREAM_SPLIT", "DELTA_BINARY_PACKED", "DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY")
 
@@ -266,7 +268,7 @@ class Sink:
             most = min(most, _GROUP_BYTES)
         self._behind = Behind(crew or Crew(1), most)
         self._most_bits = 8 * most
-        self._most_rows = _GROUP_ROWS if layout is None else 2**62
+        self._most_rows = _GROUP_ROWS if layout is None else _MOST_GROUP_ROWS
         self._waiting: list[pa.RecordBatch] = []
         self._rows = 0
         self._bits = 0
