@@ -95,7 +95,7 @@ def test_bits_agree_as_often_as_the_angle_says(pairs: object, dimensions: int, c
         # A band takes one bit of each block.
         bands.append(agree.all(axis=1).mean())
     # Bits of one seed depend on one another, those of sixty seeds do not: the spread over seeds tells the error of the
-    # mean, of which 4.5 are allowed. What a rotation of 512 components is off for spiky vectors is below 0.002.
+    # mean, of which 4.5 are allowed.
     for found, truth in ((shares, expected), (bands, expected**rows)):
         error = np.std(found, ddof=1) / math.sqrt(len(found))
-        assert np.mean(found) == pytest.approx(truth, abs=4.5 * error + (0.002 if pairs is spiky_pairs else 0.0))
+        assert np.mean(found) == pytest.approx(truth, abs=4.5 * error)
