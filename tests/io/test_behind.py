@@ -108,6 +108,22 @@ def test_what_is_made_in_any_order_is_put_in_order(threads: int, room: int) -> N
     assert put == list(range(60))
 
 
+def test_one_piece_is_put_at_a_time() -> None:
+    behind = Behind(Crew(4), room=1000)
+    inside = threading.Lock()
+    put: list[int] = []
+
+    def alone(number: int) -> None:
+        assert inside.acquire(blocking=False)
+        put.append(made(number, 50_000))
+        inside.release()
+
+    for number in range(60):
+        behind.make(1, partial(int, number), alone)
+    behind.finish()
+    assert put == list(range(60))
+
+
 def test_all_threads_of_the_crew_and_the_caller_make() -> None:
     # Each piece waits until three are being made at once: with fewer threads at work this would not end.
     behind = Behind(Crew(3), room=1000)
