@@ -116,6 +116,7 @@ def _find(verb: str, items: Any, options: dict[str, Any]) -> Found:
         close = get_close_matches(unknown, known, n=1)
         raise OptionError(f"{verb} has no option {unknown!r}" + (f"; did you mean {close[0]!r}?" if close else ""))
     reading = {name: options.pop(name) for name in _READING if name in options}
+    options["skip_bad"] = reading.get("skip_bad", False)
     progress: Progress = options.pop("progress", SILENT)
     against = options.pop("against", None)
     config = make_config(**options)
@@ -126,7 +127,8 @@ def _find(verb: str, items: Any, options: dict[str, Any]) -> Found:
 @cache
 def _signature(verb: str) -> Signature:
     """What a verb takes, for its errors and for `help`."""
-    options = [p for p in signature(make_config).parameters.values() if p.name not in _LEFT_OUT[verb]]
+    left_out = {*_LEFT_OUT[verb], *_READING}
+    options = [p for p in signature(make_config).parameters.values() if p.name not in left_out]
     reading = [p for p in signature(open_source).parameters.values() if p.name in _READING]
     progress = Parameter("progress", Parameter.KEYWORD_ONLY, default=SILENT, annotation=Progress)
     if verb == "dedup":

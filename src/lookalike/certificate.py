@@ -18,13 +18,15 @@ from lookalike.certify.audit import Audited
 from lookalike.certify.intervals import clopper_pearson
 from lookalike.config import Config
 from lookalike.matched import Matched
+from lookalike.scale import Scale
+from lookalike.theory import Plan
 from lookalike.types import BoolArray, I64Array
 from lookalike.wording import counted
 
 __all__ = ["certify"]
 
 
-def certify(config: Config, matched: Matched, audited: Audited | None) -> dict[str, Any]:
+def certify(config: Config, plan: Plan, matched: Matched, audited: Audited | None) -> dict[str, Any]:
     """The certificate as plain data, with the sentence that is printed."""
     out: dict[str, Any] = {"notes": _notes(config, matched, audited)}
     if matched.tally is not None:
@@ -34,12 +36,12 @@ def certify(config: Config, matched: Matched, audited: Audited | None) -> dict[s
         out["notes"] += recall.pop("notes")
         out["recall"] = recall
     if audited is not None:
-        out |= _audit(matched, audited)
-    out["statement"] = _statement(config, matched, out)
+        out |= _audit(matched, audited, config.scale)
+    out["statement"] = _statement(config, plan, matched, out)
     return out
 
 
-def _audit(matched: Matched, audited: Audited) -> dict[str, Any]:
+def _audit(matched: Matched, audited: Audited, scale: Scale) -> dict[str, Any]:
     """Of the pairs that the audit saw, how many were found; and what is left among the kept."""
     left, right = audited.left, audited.right
     found = _found(matched, left, right)
@@ -66,7 +68,7 @@ def _audit(matched: Matched, audited: Audited) -> dict[str, Any]:
             "high": high,
             "full": audited.full,
             "missed": [
-                {"a": int(left[i]), "b": int(right[i]), "similarity": float(audited.similarities[i])}
+                {"a": int(left[i]), "b": int(right[i]), "similarity": float(scale.told(audited.similarities[i]))}
                 for i in missed[np.argsort(-audited.similarities[missed], kind="stable")][:20]
             ],
         }
@@ -103,11 +105,13 @@ def _found(matched: Matched, left: I64Array, right: I64Array) -> BoolArray:
     return same | matched.matches.contains(np.minimum(a, b), np.maximum(a, b))
 
 
-def _statement(config: Config, matched: Matched, parts: dict[str, Any]) -> str:
-    sentence = f"found {counted(matched.pairs, 'pair')} at >= {config.threshold:g}"
+def _statement(config: Config, plan: Plan, matched: Matched, parts: dict[str, Any]) -> str:
+    sentence = f"found {counted(matched.pairs, 'pair')} at {config.scale.sign} {config.scale.limit:g}"
     if matched.counts.led_items:
         sentence += " (giant lists were compared with their leaders only, and their pairs are not all counted)"
     recall = parts.get("recall")
+    if plan.exhaustive and not matched.counts.led_items:
+        sentence += "; recall 1 (every pair was compared)"
     if recall is not None and recall["recall"] is not None:
         others = " of the others" if matched.counts.led_items else ""
         sentence += (

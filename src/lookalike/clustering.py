@@ -53,13 +53,13 @@ def cluster(
     if config.cluster == "representative":
         keeper, similarity = _representative(folds, rank, order, matches, comparing, led)
         if config.verify == "none":
-            similarity = np.where(keeper == np.arange(len(keeper)), 1.0, np.nan)
+            similarity = np.where(keeper == np.arange(len(keeper)), config.scale.identical, np.nan)
     else:
         keeper, similarity = _connected(len(best), order, matches, comparing)
     leader = folds.leader
     of_item = best[keeper[leader]]
     own = keeper[leader] == leader
-    return Clustering(of_item.astype(np.uint32), np.where(own, 1.0, similarity[leader]))
+    return Clustering(of_item.astype(np.uint32), np.where(own, config.scale.identical, similarity[leader]))
 
 
 def best_copies(folds: Folds, rank: I64Array | None) -> I64Array:
@@ -103,7 +103,7 @@ def _representative(
 def in_keep_order(
     matches: Matches, order: I64Array | None, item_at: U32Array | None
 ) -> Iterator[tuple[I64Array, I64Array, F64Array]]:
-    """(earlier, later, similarity) of all matches, by later and earlier in keep order; what was not verified counts 1.
+    """(earlier, later, score) of all matches, by later and earlier in keep order; what was not verified counts 1.
 
     `order` has the place of each item that matches, `item_at` the item of each such place; None is their own order.
     """

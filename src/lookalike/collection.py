@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lookalike.config import Config
+from lookalike.errors import InputError
 from lookalike.io.source import Flags, Source
 from lookalike.items import ItemBatch, Items, open_items
 from lookalike.types import BoolArray
@@ -56,7 +57,14 @@ def open_collection(source: Source, against: Source | None, config: Config) -> C
     # What only tells the run's own items apart need not be there.
     here = against.schema().names
     other = replace(config, report_by=None, id=config.id if config.id in here else None)
-    return Collection(items, open_items(against, other))
+    references = open_items(against, other)
+    if references.form != items.form:
+        raise InputError(f"the items are {items.form}, and those to compare against are {references.form}")
+    if references.dimensions != items.dimensions:
+        raise InputError(
+            f"the items have {items.dimensions} components, and those to compare against have {references.dimensions}"
+        )
+    return Collection(items, references)
 
 
 def rows_from(source: Source, start: int) -> Flags | None:

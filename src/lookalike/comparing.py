@@ -7,25 +7,28 @@ stays in its file, and each chunk gathers the rows that it needs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
 from lookalike.certify.recall import PairTally
 from lookalike.collection import Collection
-from lookalike.collide.buckets import Buckets
+from lookalike.collide.buckets import Buckets, Likeness, Walk
 from lookalike.collide.fold import Folds
 from lookalike.counts import Counts
 from lookalike.errors import OptionError
 from lookalike.giants import Join, Leading
 from lookalike.grouping import MOST, Grouped, Part
 from lookalike.items import ItemBatch
-from lookalike.measures import Judge, Measure, grouped
+from lookalike.measures import Judge, Measure
 from lookalike.parallel import ordered_map
 from lookalike.progress import Progress
 from lookalike.room import Ceiling, Room, weight
+from lookalike.scale import Scale
 from lookalike.specimens import Specimens
 from lookalike.store.matches import Matches
 from lookalike.store.rows import Rows
@@ -36,10 +39,16 @@ __all__ = ["Comparing", "Led"]
 
 # Pairs that a thread compares at a time: some 30 ms of work, so that all threads have some to the end.
 _CHUNK = 1 << 15
+# Pairs of buckets that a thread looks at in one task; signatures rule most of them out, at 10 ns each.
+_SPAN, _FILTERED_SPAN = 1 << 16, 1 << 22
 _MOST_PARTS = 256
 _ITEM_BYTES = 60
 # Pairs of giant lists that are compared to estimate how many there are: 1% of error where one in four matches.
 _DRAWN = 20_000
+
+
+# Gives pairs of rows, some at a time.
+_Task: TypeAlias = Callable[[], Iterator[tuple[I64Array, I64Array]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +70,7 @@ class Comparing:
     collection: Collection
     measure: Measure
     judge: Judge | None
+    scale: Scale
     folds: Folds
     counts: Counts
     work: Work
@@ -120,7 +130,7 @@ class Comparing:
             groups = None if batch.groups is None else batch.groups[chosen]
             values = batch.values if len(chosen) == len(batch.values) else batch.values.take(pa.array(chosen))
             with room.enter(batch, self.collection.items.source):
-                offsets, words = judge.rows(grouped(self.measure.represent(values), groups))
+                offsets, words = judge.rows(self.measure.represent(values, groups))
             items = chosen + batch.first
             for each in np.unique(number[items]):
                 mine = number[items] == each
@@ -179,19 +189,27 @@ class Comparing:
         assert self.judge is not None
         led = []
         buckets = Buckets(len(part.items), part.buckets())
-        pairs = buckets.candidates(part.giant, chunk=_CHUNK)
-        for left, right, similarity in self._verified(store, pairs, part.items):
+        likeness = self._likeness(store)
+        walk = Walk(buckets, part.giant, likeness)
+        spans = buckets.spans(_SPAN if likeness is None else _FILTERED_SPAN)
+        tasks = (partial(walk.span, begin, end, chunk=_CHUNK) for begin, end in spans)
+        for left, right, similarity in self._verified(store, tasks, part.items):
             ends, bands = buckets.hits(left, right)
             self._note(part.items[left], part.items[right], similarity, matches, tally, (ends, bands))
-        del buckets
+        del buckets, walk, tasks, likeness
         giant = np.flatnonzero(part.giant)
-        if len(giant):
+        if len(giant) and not self.judge.has_elements:
+            scanned = self.judge.scan(*store.gather(giant), self.threads)
+            pairs = ((giant[left], giant[right]) for left, right in scanned)
+            for left, right, similarity in self._verified(store, _tasks(pairs), part.items):
+                self._note(part.items[left], part.items[right], similarity, matches, tally)
+        elif len(giant):
             # Rows that stay in their file leave their memory to the join, which then walks the file less often.
             room = self.memory // 4 if store.file is None else self._for_rows()
             join = Join.of(store, giant, self.judge.threshold, room)
             if self.all_pairs:
                 self._estimate(join, store, part.items)
-                for left, right, similarity in self._verified(store, join.candidates(), part.items):
+                for left, right, similarity in self._verified(store, _tasks(join.candidates()), part.items):
                     self._note(part.items[left], part.items[right], similarity, matches, tally)
             else:
                 order = np.arange(len(part.items)) if rank is None else rank[part.items]
@@ -202,6 +220,16 @@ class Comparing:
                 if leading.led.any():
                     led.append(Led(part.items, leading))
         return led
+
+    def _likeness(self, store: Rows) -> Likeness | None:
+        """The signatures of all rows, where they have some."""
+        assert self.judge is not None
+        if store.file is None:
+            return self.judge.likeness(*store.take(0, len(store)))
+        parts = [self.judge.likeness(*store.take(*block)) for block in store.blocks(self.memory // 16)]
+        if not parts or parts[0] is None:
+            return None
+        return replace(parts[0], signatures=np.concatenate([part.signatures for part in parts if part is not None]))
 
     def _estimate(self, join: Join, store: Rows, items: I64Array) -> None:
         """Tell how many pairs the giant lists will give, from a sample; refuse what would be too many.
@@ -214,8 +242,10 @@ class Comparing:
         left, right, lists = join.buckets.draw(_DRAWN)
         rows = join.rows[left], join.rows[right]
         whole = store.take(0, len(store)) if store.file is None else None
-        jaccard = np.concatenate([*self._compared(store, whole, *rows, self.judge.threshold if self.judge else 0.0)])
-        weights = self.folds.weights(items[rows[0]], items[rows[1]]) * (jaccard >= 0) / np.maximum(1, lists)
+        assert self.judge is not None
+        scores = np.concatenate([*self._compared(store, whole, *rows, self.judge.threshold)])
+        hit = scores >= self.judge.threshold
+        weights = self.folds.weights(items[rows[0]], items[rows[1]]) * hit / np.maximum(1, lists)
         about = total * float(weights.mean()) + self.pairs + self.folds.within
         self.progress.note(f"about {about:,.0f} pairs are expected")
         if about > self.max_pairs:
@@ -236,7 +266,7 @@ class Comparing:
         left, right, jaccard = leading.run(alive)
         self.counts.candidates += len(left)
         self._note(items[left], items[right], self.judge.similarity(jaccard), matches, None)
-        for left, right, similarity in self._verified(leading.join.store, leading.candidates(), items):
+        for left, right, similarity in self._verified(leading.join.store, _tasks(leading.candidates()), items):
             self._note(items[left], items[right], similarity, matches, None if leading.led.any() else tally)
         return len(matches) - before
 
@@ -250,38 +280,41 @@ class Comparing:
             mine = np.flatnonzero(part.items[np.minimum(at, len(part.items) - 1)] == left)
             rows = at[mine], np.searchsorted(part.items, right[mine])
             whole = store.take(0, len(store)) if store.file is None else None
-            parts = self._compared(store, whole, *rows, 0.0)
+            parts = self._compared(store, whole, *rows, self.judge.lowest)
             out[mine] = self.judge.similarity(np.concatenate([np.empty(0), *parts]))
         return out
 
     def _verified(
-        self, store: Rows, pairs: Iterator[tuple[I64Array, I64Array]], items: I64Array
+        self, store: Rows, tasks: Iterator[_Task], items: I64Array
     ) -> Iterator[tuple[I64Array, I64Array, F64Array]]:
-        """Of the candidate pairs of rows those that match, with their similarity."""
+        """Of the candidate pairs of rows those that match, with their similarity; a task gives some of them."""
         judge = self.judge
         assert judge is not None
         held: list[tuple[I64Array, U64Array]] = []
 
-        def work(pair: tuple[I64Array, I64Array]) -> tuple[int, I64Array, I64Array, F64Array]:
-            left, right = pair
+        def compared(left: I64Array, right: I64Array) -> tuple[int, I64Array, I64Array, F64Array]:
             if self.collection.references:
                 own = np.maximum(items[left], items[right]) >= self.collection.references
                 left, right = left[own], right[own]
             whole = held[0] if held else None
-            jaccard = np.concatenate([np.empty(0), *self._compared(store, whole, left, right, judge.threshold)])
-            hit = jaccard >= 0
-            return len(left), left[hit], right[hit], judge.similarity(jaccard[hit])
+            scores = np.concatenate([np.empty(0), *self._compared(store, whole, left, right, judge.threshold)])
+            hit = scores >= judge.threshold
+            return len(left), left[hit], right[hit], judge.similarity(scores[hit])
 
-        def held_pairs() -> Iterator[tuple[I64Array, I64Array]]:
-            for pair in pairs:
+        def work(task: _Task) -> list[tuple[int, I64Array, I64Array, F64Array]]:
+            return [compared(left, right) for left, right in task()]
+
+        def held_tasks() -> Iterator[_Task]:
+            for task in tasks:
                 if not held and (store.file is None or store.nbytes <= self._for_rows()):
                     held.append(store.take(0, len(store)))
-                yield pair
+                yield task
 
-        for count, left, right, similarity in ordered_map(work, held_pairs(), self.threads):
-            self.counts.candidates += count
-            if len(left):
-                yield left, right, similarity
+        for done in ordered_map(work, held_tasks(), self.threads):
+            for count, left, right, similarity in done:
+                self.counts.candidates += count
+                if len(left):
+                    yield left, right, similarity
 
     def _compared(
         self, store: Rows, whole: tuple[I64Array, U64Array] | None, left: I64Array, right: I64Array, threshold: float
@@ -321,11 +354,17 @@ class Comparing:
         if tally is not None and len(left):
             sure = np.full(len(left), hits is None)
             ends, bands = hits or (np.zeros(len(left) + 1, np.int64), np.empty(0, np.uint16))
-            tally.add(similarity, weights, sure, ends, bands)
+            tally.add(self.scale.share(similarity), weights, sure, ends, bands)
         matches.add(np.minimum(left, right), np.maximum(left, right), similarity)
         self.pairs += int(weights.sum())
         if self.all_pairs and self.pairs + self.folds.within > self.max_pairs:
             raise OptionError(too_many(self.pairs + self.folds.within, self.max_pairs, "at least "))
+
+
+def _tasks(pairs: Iterator[tuple[I64Array, I64Array]]) -> Iterator[_Task]:
+    """A task for each of some arrays of pairs."""
+    for left, right in pairs:
+        yield partial(iter, [(left, right)])
 
 
 def too_many(pairs: int | float, most: int, about: str = "") -> str:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from lookalike.errors import OptionError
+from lookalike.scale import Scale, check_measure, order_of
 from lookalike.shingle import Shingle, parse_shingle
 
 __all__ = ["CLUSTERINGS", "UNITS", "VERIFICATIONS", "Config", "make_config"]
@@ -30,8 +31,12 @@ LEAST_MEMORY = 64 * 10**6
 class Config:
     """Everything that decides a result, and how it is computed."""
 
+    # None is what the items suggest: Jaccard for text and sets, cosine for vectors, Hamming for bits.
+    measure: str | None = None
     # At 0.8 of five-word shingles two texts differ in about one word of fifty.
     threshold: float = 0.8
+    # The largest distance that counts, for measures that are distances.
+    max_distance: float | None = None
     # Of the pairs right at the threshold, 99 in 100 are found; of more similar ones, nearly all.
     recall: float = 0.99
     # b and r, instead of a plan from threshold and recall.
@@ -56,15 +61,28 @@ class Config:
     memory: int = 1 << 30
     # Items of the random sample that is compared exactly with all others; 0 leaves the audit out.
     audit: int = 1000
+    # Items that cannot be compared are counted instead of refused.
+    skip_bad: bool = False
     # Only items with the same value in this column are compared.
     group_by: str | None = None
     # The report tells what was removed by this column instead of by file.
     report_by: str | None = None
 
+    @property
+    def scale(self) -> Scale:
+        """What makes two items alike."""
+        if self.exact or self.measure is None:
+            return Scale("jaccard", self.threshold)
+        limit = self.max_distance if order_of(self.measure) is not None else self.threshold
+        assert limit is not None, "a distance has its largest"
+        return Scale(self.measure, limit)
+
 
 def make_config(
     *,
-    threshold: float = 0.8,
+    measure: str | None = None,
+    threshold: float | None = None,
+    max_distance: float | None = None,
     recall: float = 0.99,
     bands: int | None = None,
     rows: int | None = None,
@@ -85,8 +103,15 @@ def make_config(
     max_pairs: int = 10**9,
     memory: int | str | None = None,
     audit: int = 1000,
+    skip_bad: bool = False,
 ) -> Config:
     """A validated `Config`; an error names the option, its value and what is allowed."""
+    if measure is not None:
+        measure = _measure(measure, threshold, max_distance, exact=exact)
+    elif max_distance is not None:
+        raise OptionError("max_distance goes with a distance: give measure (--measure), for example euclidean")
+    if threshold is None:
+        threshold = 0.8
     _number("threshold", threshold, low=0.0, high=1.0, high_allowed=True)
     _number("recall", recall, low=0.0, high=1.0, high_allowed=False)
     if (bands is None) != (rows is None):
@@ -122,7 +147,9 @@ def make_config(
     elif normalize is not None or tokens is not None:
         raise OptionError("shingle is a Shingle already: normalize and tokens belong into it")
     return Config(
+        measure=measure,
         threshold=float(threshold),
+        max_distance=None if max_distance is None else float(max_distance),
         recall=float(recall),
         bands=None if bands is None else int(bands),
         rows=None if rows is None else int(rows),
@@ -140,9 +167,30 @@ def make_config(
         max_pairs=int(max_pairs),
         memory=default_memory() if memory is None else parse_bytes("memory", memory),
         audit=int(audit),
+        skip_bad=bool(skip_bad),
         group_by=group_by,
         report_by=report_by,
     )
+
+
+def _measure(name: str, threshold: float | None, max_distance: float | None, *, exact: bool) -> str:
+    """The measure, if it goes with the limit that is given."""
+    if not isinstance(name, str):
+        raise OptionError(f"measure is {name!r}: it must be a name, for example cosine")
+    measure = check_measure(name)
+    if exact:
+        raise OptionError(f"exact finds identical items only: it does not go with measure={name!r}")
+    if order_of(measure) is None:
+        if max_distance is not None:
+            raise OptionError(f"max_distance does not go with {measure}, which is a similarity: give threshold")
+        return measure
+    if threshold is not None:
+        raise OptionError(f"threshold does not go with {measure}, which is a distance: give max_distance")
+    if max_distance is None:
+        raise OptionError(f"{measure} needs max_distance (--max-distance), the largest distance that counts as alike")
+    if isinstance(max_distance, bool) or not isinstance(max_distance, Real) or not 0.0 < max_distance < float("inf"):
+        raise OptionError(f"max_distance is {max_distance!r}: it must be a number above 0")
+    return measure
 
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}

@@ -16,6 +16,8 @@ class Counts:
     null: int = 0
     empty: int = 0
     short: int = 0
+    # Items that cannot be compared: vectors of another length, with NaN, or without a direction.
+    bad_items: int = 0
     invalid_utf8: int = 0
     skipped_rows: int = 0
     # Items of the collection that was compared against.

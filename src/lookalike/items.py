@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import re
 from collections.abc import Generator, Iterator, Sequence
@@ -16,13 +17,20 @@ from lookalike.config import Config
 from lookalike.errors import InputError, OptionError
 from lookalike.io import columns as io_columns
 from lookalike.io.source import Batch, Flags, Source
-from lookalike.measures import is_list
+from lookalike.measures import FORMS, form_of, is_list
 from lookalike.represent.elements import hash_cells
 from lookalike.types import BoolArray, I64Array, U64Array
 
 __all__ = ["ItemBatch", "Items", "open_items", "split_units"]
 
-_USUAL_TEXT = ("text", "content", "items", "body", "document")
+_USUAL = ("text", "content", "items", "body", "document", "vector", "embedding", "vectors", "embeddings", "bits")
+_FORM_WORDS = {
+    "text": "text",
+    "sets": "a list of elements",
+    "vectors": "a list of numbers",
+    "bags": "a list of elements with weights",
+    "bits": "bits",
+}
 # One or more blank lines; the indentation of what follows belongs to that.
 _BLANK_LINES = re.compile(r"(?:\A|\n)(?:[^\S\n]*\n)+")
 
@@ -50,8 +58,12 @@ class Items:
     columns: tuple[str, ...]
     id: str | None
     unit: str
-    # What is compared: "sets", or the shingles of text, such as "word:5".
+    # What is compared: "sets", "vectors" and so on, or the shingles of text, such as "word:5".
     kind: str
+    # text, sets, vectors, bags or bits
+    form: str = "text"
+    # How many components a vector has, or bits.
+    dimensions: int | None = None
     # Only items with the same value in this column are compared.
     group_by: str | None = None
 
@@ -157,23 +169,46 @@ def open_items(source: Source, config: Config) -> Items:
     schema = source.schema()
     if not schema.names:
         raise InputError(f"there are no items{_where(source)}")
-    columns = config.columns or (_guess_column(schema),)
+    columns = config.columns or (_guess_column(schema, config.measure),)
     for name in [*columns, *(name for name in (config.id, config.group_by, config.report_by) if name)]:
         if schema.get_field_index(name) < 0:
             raise InputError(f"there is no column {name!r}{_where(source)}; the columns are {', '.join(schema.names)}")
-    for name in columns:
-        kind = schema.field(name).type
-        if not (is_text(kind) or is_list(kind)):
-            raise InputError(
-                f"column {name!r}{_where(source)} holds {kind}: an item must be text or a list of elements"
-            )
-        if is_list(kind) and len(columns) > 1:
-            raise OptionError(f"column {name!r} holds sets: sets are not joined with other columns")
-        if is_list(kind) and config.unit != "document":
-            raise OptionError(f"unit is {config.unit!r}: it is for text, and column {name!r} holds sets")
-    compared = "sets" if is_list(schema.field(columns[0]).type) else str(config.shingle)
+    forms = [_form(source, schema.field(name), config) for name in columns]
+    for name, form in zip(columns, forms, strict=True):
+        if form != "text" and len(columns) > 1:
+            raise OptionError(f"column {name!r} holds {form}: {form} are not joined with other columns")
+        if form != "text" and config.unit != "document":
+            raise OptionError(f"unit is {config.unit!r}: it is for text, and column {name!r} holds {form}")
+    form = forms[0]
+    compared = str(config.shingle) if form == "text" else form
     ids = config.id or source.natural_id
-    return Items(source, tuple(columns), ids, config.unit, compared, config.group_by)
+    dimensions = _dimensions(source, columns[0]) if form in ("vectors", "bits") else None
+    return Items(source, tuple(columns), ids, config.unit, compared, form, dimensions, config.group_by)
+
+
+def _form(source: Source, field: pa.Field, config: Config) -> str:
+    """What the items of a column are for the measure."""
+    form = form_of(field.type, config.measure, is_text=is_text(field.type))
+    if form is not None:
+        return form
+    taken = "text or a list of elements or components"
+    if config.measure is not None:
+        taken = " or ".join(_FORM_WORDS[form] for form in FORMS[config.measure]) + f" for {config.measure}"
+    raise InputError(f"column {field.name!r}{_where(source)} holds {field.type}: an item must be {taken}")
+
+
+def _dimensions(source: Source, column: str) -> int | None:
+    """How many components the vectors of a column have: as its type says, or as the first of them has."""
+    kind = source.schema().field(column).type
+    if pa.types.is_fixed_size_list(kind):
+        return int(kind.list_size)
+    batches = source.batches([column])
+    with contextlib.closing(batches):  # type: ignore[type-var]
+        for batch in batches:
+            lengths = batch.rows.column(0).value_lengths().drop_null()
+            if len(lengths):
+                return int(lengths[0].as_py())
+    return None
 
 
 def is_text(kind: pa.DataType) -> bool:
@@ -181,10 +216,10 @@ def is_text(kind: pa.DataType) -> bool:
     return io_columns.is_text(kind.value_type if pa.types.is_dictionary(kind) else kind)
 
 
-def _guess_column(schema: pa.Schema) -> str:
+def _guess_column(schema: pa.Schema, measure: str | None) -> str:
     """The usual name, or the only column that can be an item."""
-    fits = {field.name: is_text(field.type) or is_list(field.type) for field in schema}
-    for name in _USUAL_TEXT:
+    fits = {field.name: form_of(field.type, measure, is_text=is_text(field.type)) is not None for field in schema}
+    for name in _USUAL:
         if fits.get(name):
             return name
     # A column that begins with nothing but nulls has no type yet; only under a usual name is it taken for text.

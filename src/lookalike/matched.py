@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -12,12 +13,14 @@ from lookalike.certify.recall import PairTally
 from lookalike.clustering import Clustering
 from lookalike.collide.fold import Folds
 from lookalike.counts import Counts
+from lookalike.scale import Scale
 from lookalike.store.arrays import Arrays, write_arrays
 from lookalike.store.matches import Matches
 from lookalike.store.work import Work, spilling
 from lookalike.theory import Plan
+from lookalike.types import F64Array
 
-__all__ = ["Matched", "matches_file"]
+__all__ = ["Matched", "chance_of", "matches_file"]
 
 _FILE, _MATCHES = "found.bin", "matches.bin"
 
@@ -25,6 +28,15 @@ _FILE, _MATCHES = "found.bin", "matches.bin"
 def matches_file(work: Work) -> Path | None:
     """Where the matches of a run are found again; None if it cannot be resumed."""
     return work.folder / _MATCHES if work.resumable else None
+
+
+def chance_of(plan: Plan, scale: Scale) -> Callable[[F64Array], F64Array]:
+    """The chance that a pair meets in one band, from its place on the scale of the tally."""
+
+    def chance(shares: F64Array) -> F64Array:
+        return plan.band_chance(scale.from_share(shares))
+
+    return chance
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +76,7 @@ class Matched:
         work.finish("found", {"matches": len(self.matches)})
 
     @classmethod
-    def load(cls, work: Work, plan: Plan | None, memory: int) -> Matched:
+    def load(cls, work: Work, plan: Plan | None, scale: Scale, memory: int) -> Matched:
         """Take it up again; matches are held if they fit into so much memory."""
         file = Arrays(work.folder / _FILE)
         clustering = None
@@ -72,7 +84,7 @@ class Matched:
             clustering = Clustering(file.read("keeper"), file.read("similarity"))
         tally = None
         if file.data["tally"] is not None and plan is not None:
-            tally = PairTally.from_state(plan.band_chance, file.data["tally"])
+            tally = PairTally.from_state(chance_of(plan, scale), file.data["tally"])
         return cls(
             Folds(file.read("leader"), file.data["references"]),
             Matches.load(work, memory, work.folder / _MATCHES),

@@ -42,7 +42,7 @@ def pair_batches(found: Found) -> Iterator[pa.RecordBatch]:
     stretches = pairs_in_order(found.matched.folds, found.matched.matches, rank)
     nothing = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float64)
     for first, second, similarity in chain([next(stretches, nothing)], stretches):
-        columns = {"a": ids_of(found, first), "b": ids_of(found, second), "similarity": _column(similarity)}
+        columns = {"a": ids_of(found, first), "b": ids_of(found, second), **_column(found, similarity)}
         if references:
             columns["a_against"] = pa.array(first < references)
         yield pa.record_batch(columns | _places(found, "a", first) | _places(found, "b", second))
@@ -59,7 +59,8 @@ def most_similar(found: Found, rows: int) -> pa.Table:
     for batch in pair_batches(found):
         table = pa.Table.from_batches([batch])
         table = table if best is None else pa.concat_tables([best, table])
-        best = table.sort_by([("similarity", "descending")]).slice(0, rows).combine_chunks()
+        order = "ascending" if found.config.scale.is_distance else "descending"
+        best = table.sort_by([(found.config.scale.column, order)]).slice(0, rows).combine_chunks()
     return best
 
 
@@ -87,7 +88,7 @@ def clusters_table(found: Found) -> pa.Table:
         "size": pa.array(sizes[rows].astype(np.int64)),
         "id": ids_of(found, rows),
         "kept": ids_of(found, clustering.keeper[rows].astype(np.int64)),
-        "similarity": _column(clustering.similarity[rows]),
+        **_column(found, clustering.similarity[rows]),
     }
     return pa.table(columns | _places(found, "", rows))
 
@@ -114,7 +115,7 @@ def removed_table(found: Found) -> pa.Table:
     columns = {
         "id": ids_of(found, rows),
         "kept": ids_of(found, keepers),
-        "similarity": _column(clustering.similarity[rows]),
+        **_column(found, clustering.similarity[rows]),
     }
     if references:
         columns["against"] = pa.array(keepers < references)
@@ -128,7 +129,7 @@ def annotation(found: Found) -> Extra:
     first = _first_of_cluster(clustering)
     listed = (sizes > 1) & _with_own(clustering, references)
     number = np.cumsum((first == np.arange(len(first))) & listed[clustering.keeper]) - 1
-    kind = ids_of(found, np.empty(0, np.int64)).type
+    kind, scale = ids_of(found, np.empty(0, np.int64)).type, found.config.scale
 
     def rows(begin: int, count: int) -> pa.RecordBatch:
         items = np.arange(begin, begin + count) + references
@@ -139,13 +140,15 @@ def annotation(found: Found) -> Extra:
                 pa.array(number[first[items]], mask=alone),
                 pa.array(sizes[keepers].astype(np.int64)),
                 pc.if_else(pa.array(removed), ids_of(found, keepers), pa.scalar(None, kind)),
-                pa.array(clustering.similarity[items], mask=~removed | np.isnan(clustering.similarity[items])),
+                pa.array(
+                    scale.told(clustering.similarity[items]), mask=~removed | np.isnan(clustering.similarity[items])
+                ),
             ],
             schema=schema,
         )
 
     schema = pa.schema(
-        [("cluster", pa.int64()), ("cluster_size", pa.int64()), ("duplicate_of", kind), ("similarity", pa.float64())]
+        [("cluster", pa.int64()), ("cluster_size", pa.int64()), ("duplicate_of", kind), (scale.column, pa.float64())]
     )
     return Extra(schema, rows)
 
@@ -156,9 +159,10 @@ def clustering_of(found: Found) -> Clustering:
     return found.matched.clustering
 
 
-def _column(similarities: F64Array) -> pa.Array:
-    """Similarities as a column; a pair that was not verified has none."""
-    return pa.array(similarities, mask=np.isnan(similarities))
+def _column(found: Found, scores: F64Array) -> dict[str, pa.Array]:
+    """How alike pairs are, under the name that the measure has for it; a pair that was not verified has none."""
+    scale = found.config.scale
+    return {scale.column: pa.array(scale.told(scores), mask=np.isnan(scores))}
 
 
 def _unit_numbers(found: Found, items: I64Array) -> I64Array:

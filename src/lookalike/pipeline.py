@@ -11,7 +11,7 @@ The result depends on the items and options alone, not on batches, threads, memo
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -24,11 +24,11 @@ from lookalike.comparing import Comparing, too_many
 from lookalike.config import Config
 from lookalike.counts import Counts
 from lookalike.errors import OptionError
-from lookalike.grouping import MOST, fold, group_bands
+from lookalike.grouping import MOST, Grouped, fold, group_bands
 from lookalike.io.source import Source
 from lookalike.items import Items
-from lookalike.matched import Matched, matches_file
-from lookalike.measures import measure_of
+from lookalike.matched import Matched, chance_of, matches_file
+from lookalike.measures import Judge, default_measure, measure_of
 from lookalike.planning import Expected, plan_run
 from lookalike.progress import SILENT, Progress
 from lookalike.room import give_back_memory
@@ -89,12 +89,14 @@ class _Run:
     def __init__(
         self, source: Source, against: Source | None, config: Config, verb: str, work: Work, progress: Progress
     ) -> None:
-        self.config, self.verb, self.work, self.progress = config, verb, work, progress
+        self.verb, self.work, self.progress = verb, work, progress
         self.counts = Counts()
         self.collection = open_collection(source, against, config)
+        items = self.collection.items
+        self.config = config = replace(config, measure=config.measure or default_measure(items.form))
         self.keep = parse_keep(config.keep)
         self.plan, self.expected = plan_run(self.collection, config)
-        self.measure = measure_of(config, self.plan.slots if self.plan is not None else 0)
+        self.measure = measure_of(config, items.form, items.dimensions, self.plan)
         if self.expected is not None and self.plan is not None:
             progress.note(_announcement(self.plan, self.expected))
         self.seconds: dict[str, float] = {}
@@ -111,7 +113,7 @@ class _Run:
             if self.work.resumable:
                 result.save(self.work)
         else:
-            result = Matched.load(self.work, self.plan, self._for_matches())
+            result = Matched.load(self.work, self.plan, self.config.scale, self._for_matches())
         return Found(self.collection, self.config, self.plan, sketched, result, self.expected)
 
     def _match(self, sketched: Sketched) -> Matched:
@@ -125,21 +127,25 @@ class _Run:
         sizes = sketches.column("sizes")
         active: BoolArray = (folds.leader == np.arange(len(sizes), dtype=np.uint32)) & (sizes > 0)
         bands = self.plan.bands if self.plan is not None else 0
-        grouped = group_bands(
-            sketches, bands, active, counts, most=self._most(), memory=config.memory // 4, threads=config.threads,
-            progress=self.progress,
-        )  # fmt: skip
+        judge = self.measure.judge(config)
+        if self.plan is not None and self.plan.exhaustive:
+            grouped = Grouped([], np.zeros(len(active), np.bool_), active)
+        else:
+            grouped = group_bands(
+                sketches, bands, active, counts, most=self._most(judge), memory=config.memory // 4,
+                threads=config.threads, progress=self.progress,
+            )  # fmt: skip
         sketches.forget()
         specimens = choose(grouped, folds, active)
         self._lap("grouping")
 
         matches = Matches(self.work, self._for_matches())
         tally = None
-        if self.plan is not None and config.verify != "none":
-            tally = PairTally(self.plan.band_chance, bands)
+        if self.plan is not None and bands and config.verify != "none":
+            tally = PairTally(chance_of(self.plan, config.scale), bands)
         rank = _keep_rank(self.keep, self.collection, sketched)
         comparing = Comparing(
-            self.collection, self.measure, self.measure.judge(config), folds, counts, self.work, config.memory,
+            self.collection, self.measure, judge, config.scale, folds, counts, self.work, config.memory,
             config.threads, self.progress, self.verb == "pairs", config.max_pairs, specimens,
         )  # fmt: skip
         try:
@@ -165,9 +171,9 @@ class _Run:
         """Bytes of matches that may be held: they stand beside the rows, and are sorted there."""
         return self.config.memory // 16
 
-    def _most(self) -> int:
-        """The largest bucket that is kept; what is not compared cannot be joined either."""
-        return MOST if self.config.verify != "none" else PROBE
+    def _most(self, judge: Judge | None) -> int:
+        """The largest bucket that is kept; what is not compared cannot be joined either, and only sets can."""
+        return MOST if judge is not None and judge.has_elements else PROBE
 
     def _lap(self, name: str) -> None:
         give_back_memory(above=min(self.config.memory // 2, _SMALL))
@@ -193,6 +199,6 @@ def _announcement(plan: Plan, expected: Expected) -> str:
     spill = f", {expected.disk / 1e9:.1f} GB of work files" if expected.disk else ""
     return (
         f"about {expected.items:,} items, {expected.text / 1e9:.1f} GB of text: "
-        f"{plan.bands} bands of {plan.rows} rows; "
+        f"{plan.shape}; "
         f"expecting {expected.seconds:,.0f} s, {expected.memory / 1e9:.1f} GB of memory{spill}"
     )

@@ -56,6 +56,8 @@ def plan_run(collection: Collection, config: Config) -> tuple[Plan | None, Expec
     """The plan of a run and what to expect of it; identical items need no plan, short runs no expectation."""
     if config.exact:
         return None, None
+    if collection.items.form not in ("text", "sets"):
+        return _plan_vectors(collection, config), None
     given = plan(config.threshold, config.recall, bands=config.bands, rows=config.rows)
     sizes = [part.source.size() for part in collection.parts]
     counts = [part.source.count() for part in collection.parts]
@@ -66,7 +68,8 @@ def plan_run(collection: Collection, config: Config) -> tuple[Plan | None, Expec
         short = sum(count or 0 for count in counts) < LONG_RUN and stored < _LARGE
     if short or not collection.items.source.files:
         return given, None
-    sample = sample_items(collection.items, measure_of(config), rows=_SAMPLE_ROWS)
+    measure = measure_of(config, collection.items.form)
+    sample = sample_items(collection.items, measure, config, rows=_SAMPLE_ROWS)
     items = _items(sample, sizes, counts)
     text = int(items * sample.text_bytes / max(1, sample.items))
     if (items < LONG_RUN and text < _LONG_TEXT) or sample.items < 2:
@@ -82,6 +85,30 @@ def plan_run(collection: Collection, config: Config) -> tuple[Plan | None, Expec
         background=sample.cautious(config.threshold),
     )
     return chosen, _expected(chosen, sample, items, text, config)
+
+
+def _plan_vectors(collection: Collection, config: Config) -> Plan:
+    """The plan for vectors, always from a sample: how alike they are in general differs from one model to the next."""
+    items = collection.items
+    measure = measure_of(config, items.form, items.dimensions)
+    sample = sample_items(items, measure, config, rows=_SAMPLE_ROWS)
+    sizes = [part.source.size() for part in collection.parts]
+    counts = [part.source.count() for part in collection.parts]
+    count = max(2, _items(sample, sizes, counts))
+    # All pairs are compared in memory, and without looking at groups.
+    held = count * (items.dimensions or 1) * 4
+    exhaustive = config.group_by is None and config.verify == "exact" and held <= config.memory // 4
+    return plan(
+        config.scale.limit,
+        config.recall,
+        bands=config.bands,
+        rows=config.rows,
+        items=_rounded(count),
+        set_size=items.dimensions or 1,
+        background=(sample.similarities, sample.shares) if sample.pairs else None,
+        measure=config.scale.measure,
+        exhaustive=exhaustive,
+    )
 
 
 def _items(sample: Sample, sizes: list[int | None], counts: list[int | None]) -> int:

@@ -39,10 +39,11 @@ def report(found: Found) -> dict[str, Any]:
         "id": found.items.id,
         "keep": config.keep if isinstance(config.keep, str) else "callable",
         "cluster": config.cluster,
-        "measure": "identity" if config.exact else "jaccard",
-        "threshold": 1.0 if config.exact else config.threshold,
+        "measure": "identity" if config.exact else config.scale.measure,
+        "threshold": 1.0 if config.exact else config.scale.limit,
+        "told_as": config.scale.column,
         "compared": found.items.kind,
-        "normalize": sorted(config.shingle.normalize) if found.items.kind != "sets" else [],
+        "normalize": sorted(config.shingle.normalize) if found.items.form == "text" else [],
         "verify": config.verify,
         "seed": config.seed,
         **asdict(counts),
@@ -60,11 +61,13 @@ def report(found: Found) -> dict[str, Any]:
             "rows_per_band": planned.rows,
             "recall_at_threshold": planned.expected_recall,
         }
-        out["certificate"] = certify(config, matched, found.sketched.audit)
+        if planned.width is not None:
+            out["width"] = planned.width
+        out["certificate"] = certify(config, planned, matched, found.sketched.audit)
         for pair in out["certificate"].get("audit", {}).get("missed", []):
             pair["a"], pair["b"] = _ids(found, [pair["a"], pair["b"]])
         out["curve"] = [
-            {"measured": point.pop("found"), **point}
+            {"measured": point.pop("found"), **point, "similarity": float(_told(found, point["similarity"]))}
             for point in out["certificate"].pop("curve", [])
             if point["found"] is not None
         ]
@@ -74,26 +77,38 @@ def report(found: Found) -> dict[str, Any]:
         out["group_by"] = config.group_by
     if found.collection.against is not None:
         out["against"] = list(found.collection.against.source.files)
-    if found.items.source.bad:
-        out["skipped_examples"] = list(found.items.source.bad)
+    bad = [*found.items.source.bad, *found.sketched.bad]
+    if bad:
+        out["skipped_examples"] = bad
     return out
 
 
+def _told(found: Found, share: float) -> float:
+    """What people see of a place on the scale from 0 to 1."""
+    return float(found.config.scale.from_share(np.array([share]))[0])
+
+
 def _similarities(found: Found) -> list[dict[str, Any]]:
-    """How many of the found pairs have which similarity; identical ones in a bin of their own."""
-    matched = found.matched
+    """How many of the found pairs have which similarity, or distance; identical ones in a bin of their own."""
+    matched, scale = found.matched, found.config.scale
     counted_pairs = np.zeros(101, np.int64)
     counted_pairs[100] = matched.folds.within
     for left, right, similarities in matched.matches.stretches():
         known = ~np.isnan(similarities)
         weights = (matched.folds.sizes[left] * matched.folds.sizes[right])[known]
         # 0.8 in bins of 0.01 is 80, not 80.00000000000001.
-        places = np.floor(similarities[known] / _BIN + 1e-9).astype(np.int64)
-        counted_pairs += np.bincount(np.minimum(places, 100), weights=weights, minlength=101).astype(np.int64)
-    return [
+        places = np.floor(scale.share(similarities[known]) / _BIN + 1e-9).astype(np.int64)
+        counted_pairs += np.bincount(np.clip(places, 0, 100), weights=weights, minlength=101).astype(np.int64)
+    bins = [
         {"from": i * _BIN if i < 100 else 1.0, "to": min(1.0, round((i + 1) * _BIN, 2)), "pairs": int(n)}
         for i, n in enumerate(counted_pairs)
         if n
+    ]
+    if not scale.is_distance:
+        return bins
+    return [
+        {"from": _told(found, each["to"]), "to": _told(found, each["from"]), "pairs": each["pairs"]}
+        for each in reversed(bins)
     ]
 
 
@@ -241,7 +256,7 @@ def _sample_pairs(found: Found, texts: dict[int, str]) -> list[dict[str, Any]]:
     for left, right, similarities in found.matched.matches.stretches():
         mine = np.flatnonzero(caught[left] & caught[right])
         both += zip(similarities[mine].tolist(), left[mine].tolist(), right[mine].tolist(), strict=True)
-    if not both or found.items.kind == "sets":
+    if not both or found.items.form != "text":
         return []
     order = np.argsort([similarity for similarity, _, _ in both], kind="stable")
     out = []

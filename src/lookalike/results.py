@@ -88,7 +88,7 @@ class _Result:
 
 
 class Pairs(_Result):
-    """Similar pairs: the columns `a`, `b` and `similarity`, each pair once, sorted."""
+    """Similar pairs: the columns `a`, `b` and `similarity` (or `distance`), each pair once, sorted."""
 
     @cached_property
     def table(self) -> pa.Table:
@@ -102,8 +102,8 @@ class Pairs(_Result):
         save_pairs(self._found, path, overwrite=overwrite, progress=progress)
 
     def __iter__(self) -> Iterator[tuple[Any, Any, float]]:
-        """The pairs as tuples (a, b, similarity)."""
-        columns = (self.table.column(name).to_pylist() for name in ("a", "b", "similarity"))
+        """The pairs as tuples (a, b, similarity), or (a, b, distance)."""
+        columns = (self.table.column(name).to_pylist() for name in ("a", "b", self._found.config.scale.column))
         return zip(*columns, strict=True)
 
     def __repr__(self) -> str:
@@ -275,7 +275,8 @@ def _face(headline: str, found: Found, table: pa.Table, rows: int = 5) -> str:
     config, planned = found.config, found.plan
     how = "identical"
     if planned is not None:
-        how = f"Jaccard >= {config.threshold:g} on {found.items.kind}, b = {planned.bands}, r = {planned.rows}"
+        shape = "every pair compared" if planned.exhaustive else f"b = {planned.bands}, r = {planned.rows}"
+        how = f"{config.scale} on {found.items.kind}, {shape}"
     lines = [f"{headline} ({how})"]
     lines += [
         "  " + "  ".join(f"{name}={_cell(value)}" for name, value in row.items())

@@ -9,7 +9,7 @@ does not matter.
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from lookalike.config import Config
 from lookalike.errors import InputError
 from lookalike.io.source import Source
 from lookalike.items import Items, open_items
-from lookalike.measures import Measure, measure_of
+from lookalike.measures import Judge, Measure, default_measure, measure_of
 from lookalike.types import F64Array, U64Array
 
 __all__ = ["SAMPLE_ITEMS", "Sample", "background", "sample_items"]
@@ -54,6 +54,8 @@ class Sample:
 
         What one pair in half a million has, a sample of a thousand items may well not show.
         """
+        if not len(self.similarities):
+            return self.similarities, self.shares
         below = self.similarities < threshold
         more = np.where(below, 1.0 / max(1, below.sum()), 0.0) / (self.pairs + 1)
         return self.similarities, self.shares * self.pairs / (self.pairs + 1) + more
@@ -61,14 +63,18 @@ class Sample:
 
 def background(source: Source, config: Config) -> tuple[tuple[F64Array, F64Array], int]:
     """((similarities, share of pairs at each), mean size of a set) of a sample of the items."""
-    sample = sample_items(open_items(source, config), measure_of(config))
+    items = open_items(source, config)
+    config = replace(config, measure=config.measure or default_measure(items.form))
+    sample = sample_items(items, measure_of(config, items.form, items.dimensions), config)
     if sample.rows == 0:
         raise InputError("there are no items in the sample")
     return (sample.similarities, sample.shares), sample.mean_size
 
 
-def sample_items(items: Items, measure: Measure, rows: int | None = None) -> Sample:
+def sample_items(items: Items, measure: Measure, config: Config, rows: int | None = None) -> Sample:
     """A sample of up to 1,000 different items from the first rows, or from all of them."""
+    judge = measure.judge(replace(config, verify="exact"))
+    assert judge is not None
     fingerprints, values, sizes = [], [], []
     read = text = seen = 0
 
@@ -84,10 +90,11 @@ def sample_items(items: Items, measure: Measure, rows: int | None = None) -> Sam
                 some = int(np.searchsorted(batch.rows, rows))
             # Readers tell of a batch's bytes when it is whole; its share is what these rows took.
             part = batch.values.slice(0, some)
-            sets = measure.represent(part)
-            fingerprints.append(sets.fingerprints[:, 0])
-            values.extend(np.split(sets.values, sets.offsets[1:-1]))
-            sizes.append(sets.sizes)
+            represented = measure.represent(part)
+            offsets, words = judge.rows(represented)
+            fingerprints.append(represented.fingerprints[:, 0])
+            values.extend(np.split(words, offsets[1:-1]))
+            sizes.append(represented.sizes)
             text += part.nbytes
             seen = batch.batch.first + batch.batch.rows.num_rows
             if rows is not None and seen >= rows:
@@ -98,9 +105,16 @@ def sample_items(items: Items, measure: Measure, rows: int | None = None) -> Sam
     # Identical items are folded before anything is compared; the sample must not hold them twice either.
     _, first = np.unique(np.concatenate(fingerprints), return_index=True)
     chosen = [i for i in first if size[i] > 0][:SAMPLE_ITEMS]
-    shares = np.zeros(_BINS + 1)
+    mean = max(1, round(float(size[chosen].mean()))) if chosen else 1
+    count = min(seen, rows) if rows is not None else seen
+    stored = int(read * count / max(1, seen))
+    read_so_far = (len(size), count, stored, text)
     n = len(chosen)
     pairs = n * (n - 1) // 2
+    if not judge.has_elements:
+        scores = _scores([values[i] for i in chosen], judge)
+        return Sample(*_quantiles(config.scale.told(np.sort(scores)[::-1])), pairs, mean, *read_so_far)
+    shares = np.zeros(_BINS + 1)
     if pairs:
         similarities = _background(_all_pairs([values[i] for i in chosen]), n)
         # Rounded up, so that no pair looks less similar than it is; 7/50 in 200 bins is 28, not 28.000000000000004.
@@ -108,10 +122,28 @@ def sample_items(items: Items, measure: Measure, rows: int | None = None) -> Sam
         counted = np.bincount(places, minlength=_BINS + 1)
         shares[1:] = counted[1:] / pairs
     at = np.arange(_BINS + 1) / _BINS
-    mean = max(1, round(float(size[chosen].mean()))) if chosen else 1
-    count = min(seen, rows) if rows is not None else seen
-    stored = int(read * count / max(1, seen))
-    return Sample(at[1:], shares[1:], pairs, mean, len(size), count, stored, text)
+    return Sample(at[1:], shares[1:], pairs, mean, *read_so_far)
+
+
+def _scores(rows: list[U64Array], judge: Judge) -> F64Array:
+    """The scores of all pairs, compared one by one."""
+    offsets = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
+    left, right = np.triu_indices(len(rows), k=1)
+    return judge.compare(offsets, np.concatenate([np.empty(0, np.uint64), *rows]), left, right, judge.lowest)
+
+
+def _quantiles(told: F64Array) -> tuple[F64Array, F64Array]:
+    """Some of many values, the most alike first, and the share that each stands for: the first ones for themselves.
+
+    Of the others every thousandth part is taken for as alike as its first, so that no pair looks less alike than it is.
+    """
+    if not len(told):
+        return np.empty(0), np.empty(0)
+    firsts = np.unique(
+        np.concatenate([np.arange(min(1000, len(told))), np.linspace(0, len(told) - 1, 1001).astype(int)])
+    )
+    shares: F64Array = np.diff(np.append(firsts, len(told))) / len(told)
+    return told[firsts], shares
 
 
 def _background(similarities: F64Array, items: int) -> F64Array:

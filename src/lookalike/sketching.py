@@ -7,7 +7,7 @@ value that the keep policy looks at stand beside it. The audit sees the sets as 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from lookalike.certify.audit import Audit, Audited
+from lookalike.auditing import Auditing
+from lookalike.certify.audit import Audited
 from lookalike.cluster.keep import KeepPolicy, KeepValues
 from lookalike.collection import Collection, rows_from
 from lookalike.collide.group import PROBE
@@ -23,9 +24,9 @@ from lookalike.config import Config
 from lookalike.counts import Counts
 from lookalike.errors import InputError, OptionError
 from lookalike.identify import IdCollector, Ids
-from lookalike.io.source import Source
+from lookalike.io.source import Source, describe
 from lookalike.items import ItemBatch, Items
-from lookalike.measures import Measure, grouped, is_list
+from lookalike.measures import Measure, is_list
 from lookalike.parallel import ordered_map
 from lookalike.progress import Progress
 from lookalike.room import Ceiling, Room, weight
@@ -33,11 +34,12 @@ from lookalike.store.arrays import Arrays, pack_columns, unpack_columns
 from lookalike.store.sketches import SketchBatch, Sketches
 from lookalike.store.work import Work
 from lookalike.theory import Plan
-from lookalike.types import I64Array, Sets
+from lookalike.types import Dense, I64Array, Sets
 
 __all__ = ["Sketched", "sketch"]
 
-_LONGEST_AUDITED = 1 << 20
+# Messages about bad items that are kept, to be shown.
+_SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,8 @@ class Sketched:
     keep_values: pa.ChunkedArray | list[object] | None
     audit: Audited | None
     labels: tuple[list[str], I64Array] | None = None
+    # The first few messages about items that cannot be compared.
+    bad: tuple[str, ...] = ()
 
     def rows(self) -> I64Array:
         """The row of each item, in its part of the collection."""
@@ -88,7 +92,7 @@ class Sketched:
 class _Worked:
     batch: ItemBatch
     sketch: SketchBatch
-    sets: Sets
+    items: Sets | Dense
 
 
 def sketch(
@@ -106,8 +110,8 @@ def sketch(
     if config.audit and planned is not None:
         # Items of the other collection are not compared with one another: from which item on is known when they end.
         probe_from = 0 if collection.against is None else 2**62
-        audit = Audit(config.threshold, sample=config.audit, seed=config.seed, probe_from=probe_from)
-    passing = _Passing(collection, keep, counts, audit, config.report_by)
+        audit = Auditing(config, measure, probe_from)
+    passing = _Passing(collection, keep, counts, audit, config.report_by, skip_bad=config.skip_bad)
     sketches = Sketches(work, config.memory // 4, passing.state)
     passing.sketches = sketches
     # Which rows are bad is known only to who reads them all: such a pass begins again.
@@ -120,12 +124,12 @@ def sketch(
 
     def worked(batch: ItemBatch) -> _Worked:
         with room.enter(batch, collection.items.source):
-            sets = grouped(measure.represent(batch.values), batch.groups)
-        keys = measure.keys(sets, planned.bands, planned.rows) if planned is not None else measure.keys(sets, 0, 0)
+            items = measure.represent(batch.values, batch.groups)
+        keys = measure.keys(items, planned.bands, planned.rows) if planned is not None else measure.keys(items, 0, 0)
         lengths = _lengths(batch.values) if keep.kind in ("longest", "shortest") else None
         rows = batch.rows if config.unit != "document" else None
-        prints = np.ascontiguousarray(sets.fingerprints.T)
-        return _Worked(batch, SketchBatch(prints, keys, sets.sizes.astype(np.uint32), lengths, rows), sets)
+        prints = np.ascontiguousarray(items.fingerprints.T)
+        return _Worked(batch, SketchBatch(prints, keys, items.sizes.astype(np.uint32), lengths, rows), items)
 
     if (finished := work.finished("sketch")) is None:
         try:
@@ -146,7 +150,10 @@ def sketch(
     else:
         passing.recall(finished)
     audited = None if passing.audit is None else passing.audit.finish()
-    return Sketched(sketches, collection.references, passing.ids(), passing.values.finish(), audited, passing.labels())
+    return Sketched(
+        sketches, collection.references, passing.ids(), passing.values.finish(), audited, passing.labels(),
+        tuple(passing.bad),
+    )  # fmt: skip
 
 
 class _Labels:
@@ -199,8 +206,17 @@ class _Passing:
     sketches: Sketches
 
     def __init__(
-        self, collection: Collection, keep: KeepPolicy, counts: Counts, audit: Audit | None, report_by: str | None
+        self,
+        collection: Collection,
+        keep: KeepPolicy,
+        counts: Counts,
+        audit: Auditing | None,
+        report_by: str | None,
+        *,
+        skip_bad: bool,
     ) -> None:
+        self._skip_bad = skip_bad
+        self.bad: list[str] = []
         self._collection = collection
         self._report_by = report_by
         self._labels = _Labels()
@@ -233,6 +249,8 @@ class _Passing:
         counts, batch = self._counts, done.batch
         own = part is self._collection.items
         rows = batch.batch.rows.num_rows
+        if isinstance(done.items, Dense) and done.items.bad:
+            self._note_bad(part, batch, done.items.bad)
         self._collectors[self.part].add(batch)
         if own:
             row_of_item = batch.rows - batch.batch.first
@@ -244,17 +262,25 @@ class _Passing:
             counts.rows += rows
             counts.null += batch.null
             counts.empty += int((done.sketch.sizes == 0).sum())
-            counts.short += done.sets.short
-            counts.invalid_utf8 += done.sets.invalid
+            counts.short += done.items.short
+            counts.invalid_utf8 += done.items.invalid
         if self.audit is not None:
-            sets, counts.unaudited_items = _auditable(done.sets, counts.unaudited_items)
-            self.audit.add(self._first + batch.first, sets)
+            counts.unaudited_items += self.audit.add(self._first + batch.first, done.items)
         self._read[self.part] += rows
         self._rows = batch.batch.first + rows
         self._items = batch.first + len(done.sketch)
         if self._first + self._items >= PROBE:
             raise InputError(f"there are more than {PROBE:,} items: one machine takes no more")
         self.sketches.add(done.sketch)
+
+    def _note_bad(self, part: Items, batch: ItemBatch, bad: list[tuple[int, str]]) -> None:
+        """Count items that cannot be compared, where that is allowed."""
+        messages = [f"{describe(part.source, int(batch.rows[row]))}: the item {why}" for row, why in bad[:_SHOWN]]
+        if not self._skip_bad:
+            raise InputError(messages[0] + "; --skip-bad counts such items and leaves them uncompared")
+        self.bad += messages[: _SHOWN - len(self.bad)]
+        if part is self._collection.items:
+            self._counts.bad_items += len(bad)
 
     def end(self, part: Items) -> None:
         """A part is through."""
@@ -263,7 +289,7 @@ class _Passing:
         else:
             self._counts.references = self._collection.references = self._items
             if self.audit is not None:
-                self.audit.probe_from = self._items
+                self.audit.probe_from(self._items)
         self._first += self._items
         self.part += 1
         self._rows = self._items = 0
@@ -285,12 +311,13 @@ class _Passing:
         arrays["labels"] = self._labels.fresh()
         place = [self.part, self._rows, self._items, self._first, self._collection.references]
         data = {"place": place, "rows": self._read, "counts": asdict(self._counts), "labels": self._labels.names}
-        return data, arrays
+        return data | {"bad": self.bad}, arrays
 
     def summary(self) -> dict[str, Any]:
         """What a finished pass counted."""
         source = self._collection.items.source
-        return {"counts": asdict(self._counts), "references": self._collection.references, "bad": list(source.bad)}
+        bad = [*source.bad, *self.bad]
+        return {"counts": asdict(self._counts), "references": self._collection.references, "bad": bad}
 
     def recall(self, summary: dict[str, Any]) -> None:
         """Be as after the pass that left this summary."""
@@ -302,6 +329,7 @@ class _Passing:
         """Be as when the chunk was closed; what it does not carry alone is taken from the last one."""
         self.part, self._rows, self._items, self._first, self._collection.references = chunk.data["place"]
         self._read = chunk.data["rows"]
+        self.bad = list(chunk.data["bad"])
         for name, count in chunk.data["counts"].items():
             setattr(self._counts, name, count)
         for number, collector in enumerate(self._collectors):
@@ -310,18 +338,7 @@ class _Passing:
         self._labels.restore(chunk.data["labels"], chunk.read("labels"))
         if self.audit is not None and last:
             state = {name[6:]: chunk.read(name) for name in chunk.names if name.startswith("audit.")}
-            self.audit = Audit.from_state(state)
-
-
-def _auditable(sets: Sets, left_out: int) -> tuple[Sets, int]:
-    """The sets that the audit sees, and how many were left out so far: one of millions of elements would fill it."""
-    long = sets.sizes > _LONGEST_AUDITED
-    if not long.any():
-        return sets, left_out
-    sizes = np.where(long, 0, sets.sizes)
-    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    values = sets.values[np.repeat(~long, sets.sizes)]
-    return replace(sets, offsets=offsets, values=values), left_out + int(long.sum())
+            self.audit.restore(state)
 
 
 def _lengths(values: pa.Array) -> I64Array:

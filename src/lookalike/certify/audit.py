@@ -42,7 +42,7 @@ from lookalike.jit import array_of, device, kernel, peek, poke, trailing_zeros, 
 from lookalike.spec import C1, GOLDEN, mix
 from lookalike.types import BoolArray, F64Array, I64Array, Sets, U64Array
 
-__all__ = ["Audit", "Audited", "audit_rows", "index_items"]
+__all__ = ["Audit", "Audited", "audit_rows", "index_items", "rank_items", "ranks_of"]
 
 # Bounds in floating point are lowered by this much: far more than their rounding, far less than one element.
 _ROOM = 1.0 - 2.0**-40
@@ -427,6 +427,21 @@ def audit_rows(first, row, values, offsets, groups, threshold, seed, limit, prob
             m.counts[_EMPTY] += np.int64(n == 0)
             row += 1
     return row
+
+
+@kernel(types.void(array_of(np.int64, readonly=True), types.uint64, array_of(np.uint64)))
+def rank_items(items, seed, ranks):
+    """ranks[i] = the hash of item items[i] that decides whether it is sampled."""
+    state = mix(seed ^ C1)
+    for i in range(len(items)):
+        ranks[i] = mix(state + np.uint64(items[i] + 1) * GOLDEN)
+
+
+def ranks_of(items: I64Array, seed: int) -> U64Array:
+    """The hash of each item that decides whether it is sampled: the smaller, the earlier."""
+    ranks = np.empty(len(items), np.uint64)
+    rank_items(items, np.uint64(seed), ranks)
+    return ranks
 
 
 @dataclass(frozen=True, slots=True)

@@ -153,7 +153,7 @@ def prepare(
     from lookalike.io import open_files
     from lookalike.io.source import batch_bytes_for
 
-    config = make_config(tokens=load_tokens(tokens), column=column, **options)
+    config = make_config(tokens=load_tokens(tokens), column=column, skip_bad=skip_bad, **options)
     announce_compiling(quiet)
     batch_bytes = batch_bytes_for(config.memory, config.threads)
     source = open_files(inputs, format=format, skip_bad=skip_bad, limit=limit, batch_bytes=batch_bytes)
@@ -186,7 +186,7 @@ def summary(found: Found, headline: str, report: dict[str, Any], *, quiet: bool)
         say(f"  {report['certificate']['statement']}")
         rejected = counts.candidates - counts.matches
         below = f", {rejected:,} of them below the threshold" if config.verify != "none" else ""
-        shape = f"{counted(planned.bands, 'band')} of {counted(planned.rows, 'row')}"
+        shape = planned.shape
         say(
             f"  {shape}, planned recall {planned.expected_recall:.4f} at the threshold; "
             f"{counted(counts.candidates, 'candidate')}{below}"

@@ -33,13 +33,13 @@ def choose_keepers(earlier, later, weights, keeper, similarity):
     Match e joins items earlier[e] and later[e] (in keep order) and has similarity weights[e]; matches are ordered by
     (later, earlier) in keep order, and may come in several calls. keeper begins as 0, 1, 2, …, similarity as 1.
     """
-    best = -1.0
+    best = -np.inf
     if len(later) > 0 and keeper[later[0]] != np.uint32(later[0]):
         best = similarity[later[0]]
     for e in range(len(later)):
         i, j = later[e], earlier[e]
         if e > 0 and later[e - 1] != i:
-            best = -1.0
+            best = -np.inf
         # The fate of the earlier item is sealed: all its own matches with still earlier ones have passed by.
         if keeper[j] == np.uint32(j) and weights[e] > best:
             best = weights[e]

@@ -11,21 +11,27 @@ chunks of bounded size, and the buckets need 12 bytes for each of their members.
 `hits` tells afterwards in which bands a pair met: those whose bucket holds both.
 
 Where buckets have probes (see `group.py`), a pair needs the smaller of its two items to be no probe there.
+
+Items may have signatures of some words each. Then a pair is a candidate only if these differ in few enough bits, which
+is seen at once, while most pairs of a bucket would be compared in vain.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lookalike.collide.group import Groups
-from lookalike.jit import kernel
-from lookalike.types import BoolArray, I64Array, U16Array, U32Array
+from lookalike.jit import kernel, peek, popcount
+from lookalike.types import BoolArray, I64Array, U8Array, U16Array, U32Array, U64Array
 
-__all__ = ["Buckets"]
+__all__ = ["Buckets", "Likeness", "Walk"]
 
 _HALF = np.int64(32)
 _LOW = np.int64((1 << 32) - 1)
@@ -52,14 +58,18 @@ def _place_members(members, offsets, where):
 @kernel(
     "int64(int64, int64, Array(uint32,1,'C',readonly=True), Array(uint32,1,'C',readonly=True), "
     "Array(int64,1,'C',readonly=True), Array(int64,1,'C',readonly=True), Array(int64,1,'C',readonly=True), "
-    "Array(uint32,1,'C',readonly=True), Array(uint8,1,'C',readonly=True), uint32[::1], int64[::1], int64[::1], "
-    "int64[::1])"
+    "Array(uint32,1,'C',readonly=True), Array(uint8,1,'C',readonly=True), Array(uint64,1,'C',readonly=True), int64, "
+    "int64, uint32[::1], int64[::1], int64[::1], int64[::1])"
 )
-def _emit(item, end, members, bucket, starts, splits, offsets, where, apart, stamps, left, right, filled):
+def _emit(
+    item, end, members, bucket, starts, splits, offsets, where, apart, signatures, words, most, stamps, left, right,
+    filled,
+):  # fmt: skip
     """Fill left and right with the candidates of the items from `item` on; the first item that was not done.
 
-    A candidate is larger than the item, shares a bucket in which the item is no probe, and is not, like the item,
-    set apart. filled[0] tells how many there are. It stops before an item whose candidates might not fit.
+    A candidate is larger than the item, shares a bucket in which the item is no probe, is not, like the item, set
+    apart, and differs from it in no more than `most` bits of their signatures, which have so many words. filled[0]
+    tells how many there are. It stops before an item whose candidates might not fit.
     """
     count = 0
     while item < end:
@@ -80,6 +90,11 @@ def _emit(item, end, members, bucket, starts, splits, offsets, where, apart, sta
                     continue
                 stamps[partner] = np.uint32(item + 1)
                 if apart[item] and apart[partner]:
+                    continue
+                differing = 0
+                for w in range(words):
+                    differing += popcount(peek(signatures, item * words + w) ^ peek(signatures, partner * words + w))
+                if differing > most:
                     continue
                 left[count] = item
                 right[count] = partner
@@ -116,6 +131,55 @@ def _shared_bands(left, right, bucket, offsets, where, band, ends, bands):
     return count
 
 
+@dataclass(frozen=True, slots=True)
+class Likeness:
+    """The signatures of all items, `words` each, and in how many bits those of a candidate may differ."""
+
+    signatures: U64Array
+    words: int
+    most: int
+
+
+@dataclass(slots=True)
+class Walk:
+    """One walk over the pairs of buckets, in spans of items that several threads may take."""
+
+    buckets: Buckets
+    apart: BoolArray | None = None
+    likeness: Likeness | None = None
+    _own: threading.local = field(default_factory=threading.local)
+
+    def span(
+        self, begin: int, end: int, *, chunk: int, on_items: Callable[[int], None] = lambda _: None
+    ) -> Iterator[tuple[I64Array, I64Array]]:
+        """The candidates of the items from `begin` to before `end`, in arrays of up to `chunk` pairs."""
+        buckets, likeness = self.buckets, self.likeness or Likeness(np.empty(0, np.uint64), 0, 0)
+        if not hasattr(self._own, "stamps"):
+            # A stamp is the number of an item, and each has its walk once: a thread's stamps serve all its spans.
+            self._own.stamps = np.zeros(buckets.items, np.uint32)
+        flags: U8Array = np.zeros(buckets.items, np.uint8) if self.apart is None else self.apart.view(np.uint8)
+        filled = np.zeros(1, np.int64)
+        item = begin
+        while item < end:
+            left, right = np.empty(chunk, np.int64), np.empty(chunk, np.int64)
+            done = _emit(
+                item, end, buckets.members, buckets._bucket, buckets._starts, buckets._splits, buckets._offsets,
+                buckets._where, flags, likeness.signatures, likeness.words, likeness.most, self._own.stamps, left,
+                right, filled,
+            )  # fmt: skip
+            if done == item:
+                # This item alone has more than a chunk.
+                chunk *= 2
+                continue
+            count = int(filled[0])
+            if count:
+                packed = (left[:count] << _HALF) | right[:count]
+                packed.sort()
+                yield packed >> _HALF, packed & _LOW
+            on_items(done - item)
+            item = done
+
+
 class Buckets:
     """The buckets of all bands, over items 0 … items - 1."""
 
@@ -140,27 +204,18 @@ class Buckets:
 
         Pairs of two items that are set apart are left out.
         """
-        stamps = np.zeros(self.items, np.uint32)
-        flags = np.zeros(self.items, np.bool_) if apart is None else apart
-        filled = np.zeros(1, np.int64)
-        item = 0
-        while item < self.items:
-            left, right = np.empty(chunk, np.int64), np.empty(chunk, np.int64)
-            done = _emit(
-                item, self.items, self.members, self._bucket, self._starts, self._splits, self._offsets, self._where,
-                flags.view(np.uint8), stamps, left, right, filled,
-            )  # fmt: skip
-            if done == item:
-                # This item alone has more than a chunk.
-                chunk *= 2
-                continue
-            count = int(filled[0])
-            if count:
-                packed = (left[:count] << _HALF) | right[:count]
-                packed.sort()
-                yield packed >> _HALF, packed & _LOW
-            on_items(done - item)
-            item = done
+        walk = Walk(self, apart)
+        yield from walk.span(0, self.items, chunk=chunk, on_items=on_items)
+
+    def spans(self, work: int) -> list[tuple[int, int]]:
+        """Cut the items into spans whose buckets hold about so many pairs, or one item that has more."""
+        follow = self._starts[1:][self._bucket] - np.arange(len(self.members))
+        ends = np.concatenate([[0], np.cumsum(follow[self._where])])[self._offsets]
+        borders, last = [0], 0
+        while last < self.items:
+            last = max(last + 1, int(np.searchsorted(ends, ends[last] + work, side="right")) - 1)
+            borders.append(last)
+        return list(pairwise(borders))
 
     def pairs(self) -> int:
         """How many pairs the buckets hold, one that shares several buckets counted for each."""

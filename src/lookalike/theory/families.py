@@ -41,7 +41,9 @@ __all__ = [
     "FloatOrArray",
     "Stable",
     "cosine",
+    "family_of",
     "hamming",
+    "is_stable",
     "jaccard",
     "like",
     "slot_probability",
@@ -130,16 +132,27 @@ def _cauchy(u: Array) -> Array:
     return np.asarray(2.0 / math.pi * np.arctan(u) - np.log1p(u * u) / (math.pi * u), dtype=np.float64)
 
 
-FAMILIES: dict[str, Family] = {"cosine": cosine, "hamming": hamming, "jaccard": jaccard}
+FAMILIES: dict[str, Family] = {"cosine": cosine, "hamming": hamming, "jaccard": jaccard, "weighted-jaccard": jaccard}
 STABLE = ("euclidean", "manhattan")
+
+
+def is_stable(measure: str) -> bool:
+    """Whether a measure is a distance with stable projections."""
+    return measure in STABLE
+
+
+def family_of(measure: str, width: float | None = None) -> Family:
+    """The family of a measure; a stable projection has a width."""
+    if measure in STABLE:
+        if width is None:
+            raise OptionError(f"measure={measure!r}: it has a width: Stable({measure!r}, width) is needed")
+        return Stable(measure, width)
+    if measure not in FAMILIES:
+        raise OptionError(f"measure={measure!r}: one of {', '.join(sorted(FAMILIES))} is needed")
+    return FAMILIES[measure]
 
 
 def slot_probability(measure: str | Family, s: FloatOrArray) -> FloatOrArray:
     """p(s) of a family, or of the measure of that name; an unknown name is an `OptionError` that lists those known."""
-    if not isinstance(measure, str):
-        return measure(s)
-    if measure in STABLE:
-        raise OptionError(f"measure={measure!r}: it has a width: Stable({measure!r}, width) is needed")
-    if measure not in FAMILIES:
-        raise OptionError(f"measure={measure!r}: one of {', '.join(sorted(FAMILIES))} is needed")
-    return FAMILIES[measure](s)
+    family = family_of(measure) if isinstance(measure, str) else measure
+    return family(s)

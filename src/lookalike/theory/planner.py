@@ -26,6 +26,10 @@ Worked example, threshold 0.8, recall 0.99, a million items of 300 shingles, Jac
      7  20    1,680   800       5          79   2,565
 
 With a thousand items unrelated pairs are rare anyway, and r = 4, b = 9 is enough.
+
+A stable projection has a width too, and each of a few is tried: wide intervals agree often and need many rows,
+narrow ones the other way round. Where all pairs can be compared at a known price (vectors: by matrix products),
+that is one more choice, with a recall of 1 and no bands at all.
 """
 
 import math
@@ -40,9 +44,19 @@ from lookalike.errors import OptionError
 from lookalike.theory import draw
 from lookalike.theory.checks import real, share, whole
 from lookalike.theory.curve import candidate_probability, panels
-from lookalike.theory.families import Array, FloatOrArray, cosine, slot_probability
+from lookalike.theory.families import (
+    FAMILIES,
+    Array,
+    Family,
+    FloatOrArray,
+    cosine,
+    family_of,
+    is_stable,
+    like,
+    slot_probability,
+)
 
-__all__ = ["Alternative", "Cost", "Plan", "plan", "prior"]
+__all__ = ["Alternative", "Cost", "Plan", "Prices", "plan", "prior"]
 
 # Nanoseconds of one core (2 cores, AVX2, prototype of the kernels), fixed so that a plan depends on nothing
 # but its options. The ratios matter, not the absolutes.
@@ -56,6 +70,38 @@ ITEM_BYTES = 24  # per item: its id and its place
 
 PRIOR_MEAN = 0.014
 ALTERNATIVES = 3
+# The longest sketch that is thought of: min-hash slots, and bits, which cost less.
+MOST_SLOTS = 4096
+MOST_BITS = 32768
+# Widths of stable projections that are tried, as multiples of the largest distance that counts.
+WIDTHS = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0)
+
+
+@dataclass(frozen=True)
+class Prices:
+    """What each step costs, in nanoseconds of one core."""
+
+    slot: float  # per slot and item
+    band: float  # per band and item
+    verify: float  # per candidate
+    again: float  # per item that has a candidate, to read it again
+    pair: float | None = None  # per pair, where all are compared; None where that is never done
+
+
+def prices_of(measure: str, size: float) -> Prices:
+    """The prices of a measure for items of so many elements or components (2 cores, AVX-512; ratios matter)."""
+    if measure == "cosine":
+        # A bit by structured rotation; a candidate by its signature; a pair by a matrix product.
+        return Prices(slot=5.0, band=BAND_NS, verify=12.0, again=3_000.0 + 2.0 * size, pair=0.3 + 0.022 * size)
+    if measure == "hamming":
+        return Prices(slot=1.0, band=BAND_NS, verify=20.0, again=100.0, pair=1.0 + size / 256.0)
+    if is_stable(measure) or measure.startswith("lr:"):
+        return Prices(
+            slot=2.0 + 0.2 * size, band=BAND_NS, verify=20.0 + 0.3 * size, again=2.0 * size, pair=1.0 + 0.1 * size
+        )
+    if measure == "weighted-jaccard":
+        return Prices(slot=100.0 + size / 10.0, band=BAND_NS, verify=2.0 * VERIFY_NS, again=4.0 * REREAD_NS * size)
+    return Prices(slot=SKETCH_NS * size, band=BAND_NS, verify=VERIFY_NS, again=REREAD_NS * size)
 
 
 @dataclass(frozen=True)
@@ -81,10 +127,15 @@ class Alternative:
     expected_recall: float
     candidates_per_item: float
     cost: Cost
+    width: float | None = None
 
     @property
     def slots(self) -> int:
         return self.bands * self.rows
+
+    @property
+    def shape(self) -> str:
+        return _shape(self.bands, self.rows, self.width)
 
 
 @dataclass(frozen=True, repr=False)
@@ -107,24 +158,58 @@ class Plan:
     memory_per_item: int
     why: str
     alternatives: tuple[Alternative, ...]
+    # The length of the intervals of a stable projection.
+    width: float | None = None
 
     @property
     def slots(self) -> int:
         """K = b·r, the length of a sketch."""
         return self.bands * self.rows
 
+    @property
+    def exhaustive(self) -> bool:
+        """Whether all pairs are compared, without any bands."""
+        return self.bands == 0
+
+    @property
+    def is_distance(self) -> bool:
+        """Whether the measure is a distance, so that pairs count up to the threshold instead of from it on."""
+        return self.measure not in FAMILIES and self.measure != "containment"
+
+    @property
+    def family(self) -> Family:
+        """p(s)."""
+        return family_of(self.measure, self.width)
+
+    @property
+    def limit(self) -> str:
+        """What is asked of a pair, such as "jaccard >= 0.8"."""
+        return f"{self.measure} {'<=' if self.is_distance else '>='} {self.threshold:g}"
+
+    @property
+    def shape(self) -> str:
+        """The choice in words, such as "16 bands of 6 rows"."""
+        return _shape(self.bands, self.rows, self.width)
+
+    @property
+    def top(self) -> float:
+        """The right end of the curve: the largest similarity, or three times the distance that counts."""
+        return 3.0 * self.threshold if self.is_distance else 1.0
+
     def probability(self, s: FloatOrArray) -> FloatOrArray:
-        """P(s), the chance that a pair of similarity s becomes a candidate."""
-        return candidate_probability(s, self.bands, self.rows, self.measure)
+        """P(s), the chance that a pair of similarity (or distance) s becomes a candidate."""
+        if self.exhaustive:
+            return like(np.ones_like(np.asarray(s, dtype=np.float64)), s)
+        return candidate_probability(s, self.bands, self.rows, self.family)
 
     def band_chance(self, s: FloatOrArray) -> FloatOrArray:
-        """p(s)^r, the chance that a pair of similarity s meets in one band."""
-        return candidate_probability(s, 1, self.rows, self.measure)
+        """p(s)^r, the chance that a pair of similarity (or distance) s meets in one band."""
+        return candidate_probability(s, 1, self.rows, self.family)
 
     def table(self, steps: int = 20) -> list[tuple[float, float]]:
-        """(s, P(s)) at the `steps` + 1 similarities 0, 1/steps, ..., 1."""
+        """(s, P(s)) at `steps` + 1 places from 0 to the largest similarity, or to three times the distance."""
         steps = whole("steps", steps)
-        return [(i / steps, self.probability(i / steps)) for i in range(steps + 1)]
+        return [(self.top * i / steps, self.probability(self.top * i / steps)) for i in range(steps + 1)]
 
     def plot(self, path: str | os.PathLike[str]) -> None:
         """Write the S-curve as an SVG picture; `path` must end in .svg."""
@@ -134,17 +219,14 @@ class Plan:
         target.write_text(draw.svg(self), encoding="utf-8")
 
     def __repr__(self) -> str:
-        return (
-            f"Plan({self.measure} >= {self.threshold:g}: {draw.bands_of_rows(self.bands, self.rows)}, "
-            f"expected recall {draw.probability_text(self.expected_recall)})"
-        )
+        return f"Plan({self.limit}: {self.shape}, expected recall {draw.probability_text(self.expected_recall)})"
 
     def __str__(self) -> str:
         asked = "bands and rows were given" if self.recall is None else f"asked: {self.recall:g}"
         seconds = _seconds_text(self.cost.total * self.items / 1e9)
+        slots = "" if self.exhaustive else f" ({draw.counted(self.slots, 'slot')})"
         lines = [
-            f"{draw.bands_of_rows(self.bands, self.rows)} ({draw.counted(self.slots, 'slot')}) for "
-            f"{self.measure} >= {self.threshold:g}",
+            f"{self.shape}{slots} for {self.limit}",
             f"  expected recall  {draw.probability_text(self.expected_recall)} at the threshold ({asked})",
             f"  candidates       {_amount(self.candidates_per_item)} an item, among {draw.counted(self.items, 'item')}",
             f"  time             {self.cost.total:,.0f} ns an item: sketch {self.cost.sketch:,.0f}, "
@@ -156,7 +238,7 @@ class Plan:
         ]
         for number, other in enumerate(self.alternatives):
             lines.append(
-                f"  {'instead' if number == 0 else '':<15}  {draw.bands_of_rows(other.bands, other.rows)}: "
+                f"  {'instead' if number == 0 else '':<15}  {other.shape}: "
                 f"expected recall {draw.probability_text(other.expected_recall)}, "
                 f"{other.cost.total:,.0f} ns an item"
             )
@@ -173,48 +255,70 @@ def plan(
     set_size: float = 300,
     background: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
     measure: str = "jaccard",
-    max_slots: int = 4096,
+    max_slots: int | None = None,
+    exhaustive: bool = False,
 ) -> Plan:
     """The cheapest bands and rows with P(threshold) >= recall; or, with `bands` and `rows`, what those give.
 
     `plan(0.8, 0.99)` chooses 16 bands of 6 rows: a pair at 0.8 is found with 0.9923.
 
-    `items` and `set_size` (mean shingles of an item) weigh the sketch against verification. `background` is a
-    sample of the data: (similarities, shares), the share of all pairs at each similarity; shares may sum to
-    less than 1, the rest being pairs of similarity 0. Without it the `prior` stands in.
+    `items` and `set_size` (mean shingles of an item, or components) weigh the sketch against verification.
+    `background` is a sample of the data: (similarities, shares), the share of all pairs at each similarity; shares may
+    sum to less than 1, the rest being pairs of similarity 0. Without it the `prior` stands in. For a distance
+    `threshold` is the largest that counts. `exhaustive` allows to compare all pairs, where that is cheaper.
 
     Deterministic: no clock and no random number; equal costs go to fewer slots.
     """
-    threshold = share("threshold", threshold, open_top=False)
+    distance = is_stable(measure)
+    if distance:
+        threshold = _positive("max_distance", threshold)
+    else:
+        family_of(measure)
+        threshold = share("threshold", threshold, open_top=False)
     recall = share("recall", recall, open_top=True)
-    items, max_slots = whole("items", items), whole("max_slots", max_slots)
-    allowed = "a number above 0"
-    set_size = real("set_size", set_size, allowed)
-    if set_size <= 0.0:
-        raise OptionError(f"set_size={set_size:g}: {allowed} is needed")
-    slot = slot_probability(measure, threshold)
-    pairs = _Pairs(measure, items, set_size, *_distribution(background, measure))
+    items = whole("items", items)
+    most = whole("max_slots", max_slots) if max_slots is not None else _most_slots(measure)
+    set_size = _positive("set_size", set_size)
+    prices = prices_of(measure, set_size)
+    spread = _distribution(background, measure, threshold)
+    searches = [
+        _Search(family_of(measure, width), width, threshold, items, prices, *spread, most)
+        for width in ([threshold * each for each in WIDTHS] if distance else [None])
+    ]
 
     if bands is None and rows is None:
-        options = _search(pairs, slot, threshold, recall, max_slots)
-        if not options:
-            raise OptionError(_out_of_reach(slot, threshold, recall, max_slots))
-        chosen, asked = options[0], recall
-        why = _why(options, pairs, slot, threshold, recall, max_slots)
+        found = [(option, search) for search in searches for option in search.options(recall)]
+        found.sort(key=lambda each: (each[0].cost.total, each[0].slots))
+        whole_cost = searches[0].exhaustive() if exhaustive and prices.pair is not None else None
+        if not found and whole_cost is None:
+            raise OptionError(_out_of_reach(searches[0].slot, threshold, recall, most))
+        asked: float | None = recall
+        if whole_cost is not None and (not found or whole_cost.cost.total <= found[0][0].cost.total):
+            chosen, others = whole_cost, [option for option, _ in found]
+            why = _why_exhaustive(chosen, others)
+        else:
+            chosen, search = found[0]
+            others = [option for option, _ in found[1:]] + ([] if whole_cost is None else [whole_cost])
+            why = search.why(chosen, recall)
     elif bands is None or rows is None:
         given, missing = ("rows", "bands") if bands is None else ("bands", "rows")
         raise OptionError(f"{given} is given without {missing}: give both, or neither and a recall")
     else:
         bands, rows = whole("bands", bands), whole("rows", rows)
-        if bands * rows > max_slots:
-            raise OptionError(f"bands={bands}, rows={rows}: {bands * rows:,} slots are more than max_slots={max_slots}")
-        chosen, asked = _option(pairs, threshold, bands, rows), None
+        if bands * rows > most:
+            raise OptionError(f"bands={bands}, rows={rows}: {bands * rows:,} slots are more than max_slots={most}")
+        # With a width, the one that costs least of those that find most.
+        tried = [search.option(bands, rows) for search in searches]
+        chosen = max(tried, key=lambda each: (round(each.expected_recall, 3), -each.cost.total))
+        search = searches[tried.index(chosen)]
+        asked = None
         # What would find as much; a recall that rounds to 1 has no smallest number of bands.
         target = min(chosen.expected_recall, 1.0 - 1e-12)
-        options = _search(pairs, slot, threshold, target, max_slots) if target > 0.0 else []
-        why = _why_given(chosen, options)
+        others = search.options(target) if target > 0.0 else []
+        why = _why_given(chosen, others)
 
-    others = [option for option in options if (option.bands, option.rows) != (chosen.bands, chosen.rows)]
+    others = [option for option in others if (option.bands, option.rows) != (chosen.bands, chosen.rows)]
+    others.sort(key=lambda each: (each.cost.total, each.slots))
     return Plan(
         measure=measure,
         threshold=threshold,
@@ -228,7 +332,27 @@ def plan(
         memory_per_item=KEY_BYTES * chosen.bands + ITEM_BYTES,
         why=why,
         alternatives=tuple(others[:ALTERNATIVES]),
+        width=chosen.width,
     )
+
+
+def _shape(bands: int, rows: int, width: float | None) -> str:
+    """A choice in words, such as "16 bands of 6 rows"."""
+    if bands == 0:
+        return "every pair compared"
+    return draw.bands_of_rows(bands, rows) + ("" if width is None else f", intervals of {width:g}")
+
+
+def _positive(name: str, value: object) -> float:
+    allowed = "a number above 0"
+    number = real(name, value, allowed)
+    if number <= 0.0:
+        raise OptionError(f"{name}={number:g}: {allowed} is needed")
+    return number
+
+
+def _most_slots(measure: str) -> int:
+    return MOST_BITS if measure in ("cosine", "hamming") else MOST_SLOTS
 
 
 def prior(measure: str = "jaccard") -> tuple[Array, Array]:
@@ -245,28 +369,12 @@ def prior(measure: str = "jaccard") -> tuple[Array, Array]:
     return (cosine(similarity) if measure == "hamming" else similarity), shares / np.sum(shares)
 
 
-@dataclass(frozen=True)
-class _Pairs:
-    """What the cost of a choice depends on, besides the choice."""
-
-    measure: str
-    items: int
-    set_size: float
-    similarities: Array
-    shares: Array
-
-    def candidates_per_item(self, bands: int, rows: int) -> float:
-        passed = candidate_probability(self.similarities, bands, rows, self.measure)
-        return (self.items - 1) / 2.0 * float(np.sum(self.shares * passed))
-
-    def slots_ns(self, bands: int, rows: int) -> float:
-        return SKETCH_NS * self.set_size * bands * rows + BAND_NS * bands
-
-
-def _distribution(background: tuple[npt.ArrayLike, npt.ArrayLike] | None, measure: str) -> tuple[Array, Array]:
+def _distribution(
+    background: tuple[npt.ArrayLike, npt.ArrayLike] | None, measure: str, threshold: float
+) -> tuple[Array, Array]:
     """Similarities and shares that sum to 1: the prior, or the sample with its rest at similarity 0."""
     if background is None:
-        return prior(measure)
+        return far_apart(threshold) if is_stable(measure) else prior(measure)
     try:
         similarities, shares = (np.asarray(part, dtype=np.float64) for part in background)
     except (TypeError, ValueError):
@@ -276,84 +384,125 @@ def _distribution(background: tuple[npt.ArrayLike, npt.ArrayLike] | None, measur
             f"background: similarities of shape {similarities.shape} and shares of shape {shares.shape}: "
             "two arrays of one length are needed"
         )
-    least = -1.0 if measure == "cosine" else 0.0
+    least, most = (0.0, math.inf) if is_stable(measure) else (-1.0 if measure == "cosine" else 0.0, 1.0)
     # Written so that NaN fails too; 1e-6 forgives a cosine that float32 rounded past 1.
-    if not np.all((similarities >= least - 1e-6) & (similarities <= 1.0 + 1e-6)):
-        raise OptionError(f"background: similarities of {measure} from {least:g} to 1 are needed")
+    if not np.all((similarities >= least - 1e-6) & (similarities <= most + 1e-6)):
+        told = "distances of 0 or more" if is_stable(measure) else f"similarities of {measure} from {least:g} to 1"
+        raise OptionError(f"background: {told} are needed")
     total = float(np.sum(shares))
     if not (np.all(shares >= 0.0) and total <= 1.0 + 1e-9):
         raise OptionError(f"background: shares sum to {total:g}: each >= 0 and a sum of at most 1 are needed")
     rest = max(0.0, 1.0 - total)
-    return np.append(np.clip(similarities, least, 1.0), 0.0), np.append(shares, rest)
+    # Where a distance is not known, it is large.
+    elsewhere = math.inf if is_stable(measure) else 0.0
+    return np.append(np.clip(similarities, least, most), elsewhere), np.append(shares, rest)
 
 
-def _search(pairs: _Pairs, slot: float, threshold: float, recall: float, max_slots: int) -> list[Alternative]:
-    """The best choice for each number of rows, cheapest first; empty where none fits into `max_slots`.
-
-    Sketching and banding only get dearer with r, so the search ends where they alone cost more than
-    everything does in the choices found so far.
-    """
-    options: list[Alternative] = []
-    for rows in range(1, max_slots + 1):
-        bands = _fewest_bands(slot, rows, threshold, recall, max_slots // rows, pairs.measure)
-        if bands is None:
-            break
-        if len(options) > ALTERNATIVES and pairs.slots_ns(bands, rows) > options[ALTERNATIVES].cost.total:
-            break
-        options.append(_option(pairs, threshold, bands, rows))
-        options.sort(key=lambda option: (option.cost.total, option.slots))
-    return options
+def far_apart(threshold: float) -> tuple[Array, Array]:
+    """(distances, shares) of random pairs where nothing is known: around four times the distance that counts."""
+    logs, weight = panels(-1.5, 1.5, count=32, order=12)
+    shares = weight * np.exp(-logs * logs / 0.18)
+    return 4.0 * threshold * np.exp(logs), shares / np.sum(shares)
 
 
-def _fewest_bands(slot: float, rows: int, threshold: float, recall: float, most: int, measure: str) -> int | None:
-    """The smallest b with P(threshold) >= recall, or None if it is above `most`."""
-    band = slot**rows
-    if band == 0.0:
-        return None
-    guess = 1 if band >= 1.0 else max(1, math.ceil(min(math.log1p(-recall) / math.log1p(-band), most + 2.0)))
-    # The logarithms may be off in the last digit; the curve itself decides.
-    while guess > 1 and _reaches(threshold, guess - 1, rows, recall, measure):
-        guess -= 1
-    while guess <= most and not _reaches(threshold, guess, rows, recall, measure):
-        guess += 1
-    return guess if guess <= most else None
+@dataclass(frozen=True)
+class _Search:
+    """The choices for one family, and what their costs depend on."""
+
+    family: Family
+    width: float | None
+    threshold: float
+    items: int
+    prices: Prices
+    similarities: Array
+    shares: Array
+    max_slots: int
+
+    @property
+    def slot(self) -> float:
+        """p at the threshold."""
+        return float(slot_probability(self.family, self.threshold))
+
+    def options(self, recall: float) -> list[Alternative]:
+        """The best choice for each number of rows, cheapest first; empty where none fits into `max_slots`.
+
+        Sketching and banding only get dearer with r, so the search ends where they alone cost more than
+        everything does in the choices found so far.
+        """
+        options: list[Alternative] = []
+        for rows in range(1, self.max_slots + 1):
+            bands = self._fewest_bands(rows, recall)
+            if bands is None:
+                break
+            if len(options) > ALTERNATIVES and self._slots_ns(bands, rows) > options[ALTERNATIVES].cost.total:
+                break
+            options.append(self.option(bands, rows))
+            options.sort(key=lambda option: (option.cost.total, option.slots))
+        return options
+
+    def _slots_ns(self, bands: int, rows: int) -> float:
+        return self.prices.slot * bands * rows + self.prices.band * bands
+
+    def _fewest_bands(self, rows: int, recall: float) -> int | None:
+        """The smallest b with P(threshold) >= recall, or None if it is above what `max_slots` allow."""
+        most = self.max_slots // rows
+        band = self.slot**rows
+        if band == 0.0:
+            return None
+        guess = 1 if band >= 1.0 else max(1, math.ceil(min(math.log1p(-recall) / math.log1p(-band), most + 2.0)))
+        # The logarithms may be off in the last digit; the curve itself decides.
+        while guess > 1 and self._found(guess - 1, rows) >= recall:
+            guess -= 1
+        while guess <= most and self._found(guess, rows) < recall:
+            guess += 1
+        return guess if guess <= most else None
+
+    def _found(self, bands: int, rows: int) -> float:
+        """P at the threshold."""
+        return candidate_probability(self.threshold, bands, rows, self.family)
+
+    def option(self, bands: int, rows: int) -> Alternative:
+        """What so many bands and rows cost and find."""
+        passed = candidate_probability(self.similarities, bands, rows, self.family)
+        candidates = (self.items - 1) / 2.0 * float(np.sum(self.shares * passed))
+        cost = Cost(
+            sketch=self.prices.slot * bands * rows,
+            band=self.prices.band * bands,
+            verify=self.prices.verify * candidates,
+            reread=-self.prices.again * math.expm1(-2.0 * candidates),
+        )
+        return Alternative(bands, rows, self._found(bands, rows), candidates, cost, self.width)
+
+    def exhaustive(self) -> Alternative:
+        """All pairs compared."""
+        assert self.prices.pair is not None
+        pairs = (self.items - 1) / 2.0
+        return Alternative(0, 0, 1.0, pairs, Cost(0.0, 0.0, self.prices.pair * pairs, self.prices.again))
+
+    def why(self, chosen: Alternative, recall: float) -> str:
+        """One sentence: the chosen number of rows against one less and one more."""
+        by_rows = {option.rows: option for option in self.options(recall)}
+        fewer, more = by_rows.get(chosen.rows - 1), by_rows.get(chosen.rows + 1)
+        against = []
+        if fewer is not None:
+            against.append(f"{fewer.cost.total:,.0f} with {draw.counted(fewer.rows, 'row')} (more candidates)")
+        if more is not None:
+            against.append(f"{more.cost.total:,.0f} with {draw.counted(more.rows, 'row')} (a longer sketch)")
+        sentence = f"{draw.counted(chosen.rows, 'row')} a band: {chosen.cost.total:,.0f} ns an item"
+        if against:
+            sentence += " against " + " and ".join(against)
+        longer = chosen.rows + 1
+        if more is None and self._fewest_bands(longer, recall) is None:
+            sentence += f"; {draw.counted(longer, 'row')} would need more than max_slots={self.max_slots}"
+        return sentence
 
 
-def _reaches(threshold: float, bands: int, rows: int, recall: float, measure: str) -> bool:
-    return candidate_probability(threshold, bands, rows, measure) >= recall
-
-
-def _option(pairs: _Pairs, threshold: float, bands: int, rows: int) -> Alternative:
-    candidates = pairs.candidates_per_item(bands, rows)
-    cost = Cost(
-        sketch=SKETCH_NS * pairs.set_size * bands * rows,
-        band=BAND_NS * bands,
-        verify=VERIFY_NS * candidates,
-        reread=-REREAD_NS * pairs.set_size * math.expm1(-2.0 * candidates),
-    )
-    found = candidate_probability(threshold, bands, rows, pairs.measure)
-    return Alternative(bands, rows, found, candidates, cost)
-
-
-def _why(
-    options: list[Alternative], pairs: _Pairs, slot: float, threshold: float, recall: float, max_slots: int
-) -> str:
-    """One sentence: the chosen number of rows against one less and one more."""
-    chosen = options[0]
-    by_rows = {option.rows: option for option in options}
-    fewer, more = by_rows.get(chosen.rows - 1), by_rows.get(chosen.rows + 1)
-    against = []
-    if fewer is not None:
-        against.append(f"{fewer.cost.total:,.0f} with {draw.counted(fewer.rows, 'row')} (more candidates)")
-    if more is not None:
-        against.append(f"{more.cost.total:,.0f} with {draw.counted(more.rows, 'row')} (a longer sketch)")
-    sentence = f"{draw.counted(chosen.rows, 'row')} a band: {chosen.cost.total:,.0f} ns an item"
-    if against:
-        sentence += " against " + " and ".join(against)
-    longer, most = chosen.rows + 1, max_slots // (chosen.rows + 1)
-    if more is None and _fewest_bands(slot, longer, threshold, recall, most, pairs.measure) is None:
-        sentence += f"; {draw.counted(longer, 'row')} would need more than max_slots={max_slots}"
-    return sentence
+def _why_exhaustive(chosen: Alternative, options: list[Alternative]) -> str:
+    """One sentence: all pairs against the best bands and rows."""
+    sentence = f"comparing all pairs: {chosen.cost.total:,.0f} ns an item"
+    if not options:
+        return sentence + "; no bands and rows reach the recall"
+    return sentence + f" against {options[0].cost.total:,.0f} with {options[0].shape}"
 
 
 def _why_given(chosen: Alternative, options: list[Alternative]) -> str:
@@ -362,7 +511,7 @@ def _why_given(chosen: Alternative, options: list[Alternative]) -> str:
         return "bands and rows were given; nothing cheaper finds as much"
     best = options[0]
     return (
-        f"bands and rows were given; {draw.bands_of_rows(best.bands, best.rows)} would find as much for "
+        f"bands and rows were given; {best.shape} would find as much for "
         f"{best.cost.total:,.0f} instead of {chosen.cost.total:,.0f} ns an item"
     )
 

@@ -1,26 +1,22 @@
-"""A measure bundles what the four steps need to know about a similarity; nothing after it knows which one runs.
+"""Jaccard on sets, of which shingled text is the common case, and identity.
 
-    represent   items → the arrays that stand for them
-    keys        arrays → b keys an item, of r slots each; a slot agrees with probability p(s) (`theory.families`)
-    judge       arrays → the rows that candidates are compared on, and how similar two rows are
-
-So far there is Jaccard on sets, of which shingled text is the common case. A sketch is a set too, of K elements (slot,
-value): two sketches that agree in a share a of their slots have a similarity of a / (2 - a), so the very same
-comparison tells a.
+A sketch is a set too, of K elements (slot, value): two sketches that agree in a share a of their slots have a
+similarity of a / (2 - a), so the very same comparison tells a.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 
 from lookalike.collide.band import band_keys
 from lookalike.config import Config
+from lookalike.measures.base import Judge, is_list
 from lookalike.represent.buffers import text_buffers
 from lookalike.represent.elements import element_sets, hash_ints, hash_raw
 from lookalike.represent.text import shingle_texts
@@ -29,28 +25,7 @@ from lookalike.sketch.minhash import constants, sketch_sets
 from lookalike.types import F64Array, I64Array, Sets, U32Array, U64Array
 from lookalike.verify.jaccard import similarities, sort_sets
 
-__all__ = ["ExactJudge", "Jaccard", "Judge", "Measure", "SketchJudge", "grouped", "is_list", "measure_of"]
-
-
-class Measure(Protocol):
-    """What a run needs of a measure."""
-
-    name: str
-
-    def represent(self, items: pa.Array) -> Sets: ...
-
-    def keys(self, sets: Sets, bands: int, rows: int) -> U64Array:
-        """keys[j] has the key of each item in band j."""
-        ...
-
-    def judge(self, config: Config) -> Judge | None:
-        """What compares candidates; nothing where they are taken as they are."""
-        ...
-
-
-def measure_of(config: Config, slots: int = 1) -> Measure:
-    """The measure that a configuration asks for, with so long a sketch."""
-    return Identity(config) if config.exact else Jaccard(config.shingle, slots, config.seed)
+__all__ = ["Identity", "Jaccard", "SetJudge", "SketchJudge", "all_rows", "in_groups"]
 
 
 class Jaccard:
@@ -67,11 +42,10 @@ class Jaccard:
     def _constants(self) -> tuple[U32Array, U32Array]:
         return constants(self.slots, self.seed)
 
-    def represent(self, items: pa.Array) -> Sets:
+    def represent(self, items: pa.Array, groups: U64Array | None = None) -> Sets:
         """A list column is a column of sets; anything else must be text."""
-        if is_list(items.type):
-            return element_sets(items)
-        return shingle_texts(items, self.shingle)
+        sets = element_sets(items) if is_list(items.type) else shingle_texts(items, self.shingle)
+        return in_groups(sets, groups)
 
     def sketch(self, sets: Sets) -> U32Array:
         """K slots an item."""
@@ -83,10 +57,25 @@ class Jaccard:
     def judge(self, config: Config) -> Judge | None:
         if config.verify == "none":
             return None
-        return SketchJudge(self, config.threshold) if config.verify == "sketch" else ExactJudge(config.threshold)
+        return SketchJudge(self, config.threshold) if config.verify == "sketch" else SetJudge(config.threshold)
 
 
-class ExactJudge:
+class _OfSets:
+    """What is the same for all judges of sorted sets."""
+
+    lowest = 0.0
+    has_elements = True
+    compare = staticmethod(similarities)
+
+    def likeness(self, offsets: I64Array, words: U64Array) -> None:
+        """Sets are compared as they are."""
+
+    def scan(self, offsets: I64Array, words: U64Array, threads: int) -> Iterator[tuple[I64Array, I64Array]]:
+        """Every pair."""
+        return all_rows(len(offsets) - 1)
+
+
+class SetJudge(_OfSets):
     """Compares the sets themselves."""
 
     def __init__(self, threshold: float) -> None:
@@ -100,14 +89,12 @@ class ExactJudge:
         """(offsets, words) of those rows, each sorted."""
         return sets.offsets, sort_sets(sets.offsets, sets.values)
 
-    compare = staticmethod(similarities)
-
     def similarity(self, jaccard: F64Array) -> F64Array:
         """The similarity of two items from that of their rows."""
         return jaccard
 
 
-class SketchJudge:
+class SketchJudge(_OfSets):
     """Compares the sketches: the share of slots that agree stands for the similarity, and precision is not 1."""
 
     def __init__(self, measure: Jaccard, threshold: float) -> None:
@@ -127,15 +114,10 @@ class SketchJudge:
         offsets = np.arange(0, slots.size + 1, self._measure.slots, dtype=np.int64)
         return offsets, sort_sets(offsets, hash_ints(slots.reshape(-1)))
 
-    compare = staticmethod(similarities)
-
     def similarity(self, jaccard: F64Array) -> F64Array:
         """j = a / (2 - a) solved for a, in whole slots."""
         slots = self._measure.slots
         return np.where(jaccard < 0, jaccard, np.rint(2.0 * jaccard / (1.0 + jaccard) * slots) / slots)
-
-
-Judge = ExactJudge | SketchJudge
 
 
 class Identity:
@@ -150,7 +132,10 @@ class Identity:
         normalize |= {"whitespace"} if "punctuation" in normalize else set()
         self._whole = Shingle("char", 1 << 30, False, normalize) if config.exact_normalized else None
 
-    def represent(self, items: pa.Array) -> Sets:
+    def represent(self, items: pa.Array, groups: U64Array | None = None) -> Sets:
+        return in_groups(self._represent(items), groups)
+
+    def _represent(self, items: pa.Array) -> Sets:
         if is_list(items.type):
             return element_sets(items)
         if self._whole is not None:
@@ -166,10 +151,10 @@ class Identity:
         return np.empty((0, len(sets)), np.uint64)
 
     def judge(self, config: Config) -> Judge | None:
-        return ExactJudge(config.threshold)
+        return SetJudge(config.threshold)
 
 
-def grouped(sets: Sets, groups: U64Array | None) -> Sets:
+def in_groups(sets: Sets, groups: U64Array | None) -> Sets:
     """The sets with their group in every element and fingerprint, so that items of different groups share nothing."""
     if groups is None:
         return sets
@@ -177,6 +162,10 @@ def grouped(sets: Sets, groups: U64Array | None) -> Sets:
     return replace(sets, values=values, fingerprints=sets.fingerprints ^ groups[:, None])
 
 
-def is_list(kind: pa.DataType) -> bool:
-    """Whether a column of this type holds sets."""
-    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
+def all_rows(rows: int, block: int = 1 << 15) -> Iterator[tuple[I64Array, I64Array]]:
+    """Every pair of rows, some at a time."""
+    for first in range(rows):
+        others = np.arange(first + 1, rows)
+        for start in range(0, len(others), block):
+            some = others[start : start + block]
+            yield np.full(len(some), first), some

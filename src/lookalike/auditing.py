@@ -1,0 +1,78 @@
+"""The audit of a run, whatever its measure: by an index where items are sets, row by row where they are not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lookalike.certify.audit import Audit, Audited
+from lookalike.certify.row_audit import RowAudit
+from lookalike.config import Config
+from lookalike.measures import Judge, Measure
+from lookalike.types import Dense, Sets
+
+__all__ = ["Auditing"]
+
+# A set of more elements would fill the sample alone.
+_LONGEST = 1 << 20
+# Without an index every sampled item is compared with every other: this much fewer of them take as long.
+_ROW_SHARE = 4
+
+
+class Auditing:
+    """A random sample of items, compared exactly with all later ones while they pass by."""
+
+    def __init__(self, config: Config, measure: Measure, probe_from: int) -> None:
+        judge = measure.judge(replace(config, verify="exact"))
+        assert judge is not None
+        self._judge: Judge = judge
+        self._audit: Audit | RowAudit
+        if judge.has_elements:
+            self._audit = Audit(config.threshold, sample=config.audit, seed=config.seed, probe_from=probe_from)
+        else:
+            self._audit = RowAudit(judge, max(1, config.audit // _ROW_SHARE), config.seed, probe_from)
+
+    def add(self, first: int, items: Sets | Dense) -> int:
+        """Let the items first, first + 1, … pass by; how many of them are too large to be looked at."""
+        if isinstance(self._audit, Audit):
+            assert isinstance(items, Sets)
+            items, left_out = _auditable(items)
+            self._audit.add(first, items)
+            return left_out
+        groups = items.groups if isinstance(items, Dense) else None
+        self._audit.add(first, *self._judge.rows(items), groups)
+        return 0
+
+    def probe_from(self, item: int) -> None:
+        """From this item on, items are compared with the sample."""
+        self._audit.probe_from = item
+
+    def finish(self) -> Audited:
+        """What was found so far."""
+        return self._audit.finish()
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Everything that `restore` needs to go on from here."""
+        return self._audit.state()
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Be as when the state was taken."""
+        if isinstance(self._audit, Audit):
+            self._audit = Audit.from_state(state)
+        else:
+            self._audit = RowAudit.from_state(self._judge, state)
+
+
+def _auditable(sets: Sets) -> tuple[Sets, int]:
+    """The sets that the audit sees, and how many are left out: one of millions of elements would fill it."""
+    long = sets.sizes > _LONGEST
+    if not long.any():
+        return sets, 0
+    sizes = np.where(long, 0, sets.sizes)
+    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    values = sets.values[np.repeat(~long, sets.sizes)]
+    return replace(sets, offsets=offsets, values=values), int(long.sum())

@@ -1,0 +1,16 @@
+"""A measure bundles what the four steps need to know about a similarity; nothing after it knows which one runs.
+
+represent   items → the arrays that stand for them
+keys        arrays → b keys an item, of r slots each; a slot agrees with probability p(s) (`theory.families`)
+judge       arrays → the rows that candidates are compared on, and how similar two rows are
+
+sets.py     Jaccard on sets and shingled text; identity
+vectors.py  cosine of dense vectors
+choose.py   which measure goes with which items
+"""
+
+from lookalike.measures.base import Judge, Measure, is_list
+from lookalike.measures.choose import FORMS, default_measure, form_of, measure_of
+from lookalike.measures.sets import Identity, Jaccard
+
+__all__ = ["FORMS", "Identity", "Jaccard", "Judge", "Measure", "default_measure", "form_of", "is_list", "measure_of"]

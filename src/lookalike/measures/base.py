@@ -1,0 +1,75 @@
+"""What a run needs of a measure, and of what compares candidates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from lookalike.collide.buckets import Likeness
+from lookalike.config import Config
+from lookalike.types import Dense, F64Array, I64Array, Sets, U32Array, U64Array
+
+__all__ = ["Judge", "Measure", "Represented", "is_list"]
+
+Represented = Sets | Dense
+
+
+class Measure(Protocol):
+    """What a run needs of a measure."""
+
+    name: str
+
+    def represent(self, items: pa.Array, groups: U64Array | None = None) -> Any:
+        """The arrays that stand for items; items of different groups have nothing in common."""
+        ...
+
+    def keys(self, items: Any, bands: int, rows: int) -> U64Array:
+        """keys[j] has the key of each item in band j."""
+        ...
+
+    def judge(self, config: Config) -> Judge | None:
+        """What compares candidates; nothing where they are taken as they are."""
+        ...
+
+
+class Judge(Protocol):
+    """Compares items by their rows of words. A score is larger for items that are more alike."""
+
+    # The score from which two rows match, and one that all reach.
+    threshold: float
+    lowest: float
+    # Whether rows are sets of sorted elements, so that those of giant buckets can be joined by their rare elements.
+    has_elements: bool
+
+    def lengths(self, sizes: U32Array) -> I64Array:
+        """How many words the row of each item has that candidates are compared on."""
+        ...
+
+    def rows(self, items: Any) -> tuple[I64Array, U64Array]:
+        """(offsets, words) of those rows."""
+        ...
+
+    def compare(
+        self, offsets: I64Array, words: U64Array, left: I64Array, right: I64Array, threshold: float
+    ) -> F64Array:
+        """The score of each pair of rows, or less than the threshold where it is below that."""
+        ...
+
+    def similarity(self, scores: F64Array) -> F64Array:
+        """The score of two items from that of their rows."""
+        ...
+
+    def likeness(self, offsets: I64Array, words: U64Array) -> Likeness | None:
+        """Signatures that tell at once which candidates need not be compared; None where there are none."""
+        ...
+
+    def scan(self, offsets: I64Array, words: U64Array, threads: int) -> Iterator[tuple[I64Array, I64Array]]:
+        """The pairs of all rows that may match, none left out: for whole collections, and for giant buckets."""
+        ...
+
+
+def is_list(kind: pa.DataType) -> bool:
+    """Whether a column of this type holds lists: sets, or vectors."""
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))

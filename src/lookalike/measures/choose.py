@@ -1,0 +1,64 @@
+"""Which measure goes with which items.
+
+The form of the items is told by the type of their column and, where that leaves a choice, by the measure: a list of
+integers is a set for Jaccard and a vector for cosine.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from lookalike.config import Config
+from lookalike.errors import OptionError
+from lookalike.measures.base import Measure, is_list
+from lookalike.measures.sets import Identity, Jaccard
+from lookalike.measures.vectors import Cosine
+from lookalike.scale import order_of
+from lookalike.theory import Plan
+
+__all__ = ["FORMS", "default_measure", "form_of", "measure_of"]
+
+# The forms of items that each measure takes, and which of them has it by default.
+FORMS = {
+    "jaccard": ("text", "sets"),
+    "cosine": ("vectors",),
+}
+_DEFAULTS = {"text": "jaccard", "sets": "jaccard", "vectors": "cosine"}
+
+
+def form_of(kind: pa.DataType, measure: str | None, *, is_text: bool) -> str | None:
+    """What a column of this type holds for a measure: text, sets, vectors, bags or bits; None if nothing."""
+    takes = _forms(measure)
+    if is_text:
+        possible = ["text"]
+    elif is_list(kind):
+        inner = kind.value_type
+        if pa.types.is_floating(inner):
+            possible = ["vectors"]
+        else:
+            possible = ["sets", "vectors"] if pa.types.is_integer(inner) or pa.types.is_boolean(inner) else ["sets"]
+    else:
+        possible = []
+    return next((form for form in possible if form in takes), None)
+
+
+def _forms(measure: str | None) -> tuple[str, ...]:
+    if measure is None:
+        return tuple(_DEFAULTS)
+    return ("vectors",) if order_of(measure) is not None else FORMS[measure]
+
+
+def default_measure(form: str) -> str:
+    """The measure for items of this form where none is asked for."""
+    return _DEFAULTS[form]
+
+
+def measure_of(config: Config, form: str, dimensions: int | None = None, plan: Plan | None = None) -> Measure:
+    """The measure that a configuration asks for, with a sketch as long as the plan wants it."""
+    if config.exact:
+        return Identity(config)
+    if config.measure == "cosine":
+        return Cosine(dimensions, config.seed)
+    if config.measure in (None, "jaccard"):
+        return Jaccard(config.shingle, 0 if plan is None else plan.slots, config.seed)
+    raise OptionError(f"measure is {config.measure!r}: not for {form}")

@@ -1,0 +1,102 @@
+"""How a measure tells how alike two items are: its name, its direction, its limit, and the column of its result.
+
+Inside a run every pair has a score, larger is more alike: the similarity itself, or minus the distance. Negation loses
+nothing, so a limit that is met exactly stays met. Only where people see it does a score become a distance again.
+
+    euclidean, max_distance 3:  distance 2.5 is the score -2.5, which is >= -3
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from lookalike.errors import OptionError
+from lookalike.types import F64Array
+
+__all__ = ["DISTANCES", "MEASURES", "SIMILARITIES", "Scale", "check_measure", "order_of"]
+
+SIMILARITIES = ("jaccard", "weighted-jaccard", "containment", "cosine", "hamming")
+DISTANCES = ("euclidean", "manhattan")
+MEASURES = (*SIMILARITIES, *DISTANCES, "lr:R")
+
+_ORDERS = {"manhattan": 1.0, "euclidean": 2.0}
+
+
+def check_measure(name: str) -> str:
+    """The name of a measure as it is used inside; `_` may stand for `-`."""
+    plain = name.strip().lower().replace("_", "-")
+    if plain in SIMILARITIES or plain in DISTANCES:
+        return plain
+    if plain.startswith("lr:"):
+        try:
+            order = float(plain[3:])
+        except ValueError:
+            order = math.nan
+        if not order >= 1.0:
+            raise OptionError(f"measure is {name!r}: the order of a distance must be 1 or more, for example lr:3")
+        return next((known for known, its in _ORDERS.items() if its == order), f"lr:{order:g}")
+    raise OptionError(f"measure is {name!r}: it must be one of {', '.join(MEASURES)}")
+
+
+def order_of(measure: str) -> float | None:
+    """r of an Lr distance: 2 for Euclidean, 1 for Manhattan; None for similarities."""
+    if measure.startswith("lr:"):
+        return float(measure[3:])
+    return _ORDERS.get(measure)
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """What two items must reach to be alike, in the words of the measure (`limit`) and as a score (`threshold`)."""
+
+    measure: str
+    limit: float
+
+    @property
+    def is_distance(self) -> bool:
+        return order_of(self.measure) is not None
+
+    @property
+    def column(self) -> str:
+        """The name of the result column."""
+        return "distance" if self.is_distance else "similarity"
+
+    @property
+    def threshold(self) -> float:
+        return -self.limit if self.is_distance else self.limit
+
+    @property
+    def identical(self) -> float:
+        """The score of an item with itself."""
+        return 0.0 if self.is_distance else 1.0
+
+    def told(self, scores: F64Array) -> F64Array:
+        """Scores as people see them."""
+        # Adding 0 makes -0 a 0.
+        return -scores + 0.0 if self.is_distance else scores
+
+    def share(self, scores: F64Array) -> F64Array:
+        """Scores on a scale from 0 to 1, which is identical: what tallies and histograms count in.
+
+        A similarity is that already; a distance becomes 1 - distance / (the largest that counts).
+        """
+        if not self.is_distance:
+            return scores
+        shares: F64Array = np.clip(1.0 + scores / self.limit, 0.0, 1.0)
+        return shares
+
+    def from_share(self, shares: F64Array) -> F64Array:
+        """What people see of a place on that scale."""
+        return (1.0 - shares) * self.limit if self.is_distance else shares
+
+    def __str__(self) -> str:
+        """What is asked of a pair, such as "Jaccard >= 0.8" or "Euclidean <= 3"."""
+        name = self.measure if self.measure.startswith("lr") else self.measure.capitalize()
+        return f"{name} {self.sign} {self.limit:g}"
+
+    @property
+    def sign(self) -> str:
+        return "<=" if self.is_distance else ">="
