@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -42,3 +43,14 @@ def rotated_signs(vector: Sequence[float], blocks: int, width: int, seed: int) -
             values = hadamard([np.float32(sign) * value for sign, value in zip(signs, values, strict=True)])
         found.append([int(value >= 0) for value in values])
     return found
+
+
+def norm(vector: Sequence[float]) -> float:
+    return math.sqrt(math.fsum(x * x for x in vector))
+
+
+def cosine(x: Sequence[float], y: Sequence[float]) -> float:
+    """Of vectors that are not zero: products of float32 are exact, and the sum is rounded once."""
+    if x == y:
+        return 1.0
+    return max(-1.0, min(1.0, math.fsum(a * b for a, b in zip(x, y, strict=True)) / (norm(x) * norm(y))))
