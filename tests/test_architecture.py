@@ -172,6 +172,8 @@ TWINS = {
     "minhash_rows": "tests.reference.hashing:signature",
     "fill_flips": "tests.reference.vectors:flip_signs",
     "rotate_signs": "tests.reference.vectors:rotated_signs",
+    "fill_stable": "tests.reference.vectors:stable_draw",
+    "project_rows": "tests.reference.vectors:stable_slot",
     "band_rows": "tests.reference.hashing:band_keys",
     "select_keys": "tests.reference.buckets:select",
     "group_entries": "tests.reference.buckets:group",
