@@ -1,0 +1,110 @@
+"""Stable slots: as the slow twin has them, the same in any batch, and agreeing as often as the distance says."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from lookalike.sketch.stable import StableMatrix, stable_matrix, stable_slots, stable_slots_of
+from tests.reference.vectors import stable_draw, stable_slot, stable_start
+
+F32 = NDArray[np.float32]
+ORDERS = [1.0, 1.0001, 1.25, 1.5, 1.9, 2.0]
+
+
+def directions(matrix: StableMatrix) -> F32:
+    """directions[j, i]: component i of slot j."""
+    return matrix.panels.transpose(0, 2, 1).reshape(-1, matrix.panels.shape[1])[: matrix.slots]
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_directions_are_draws_of_the_specification_rounded_once(order: float) -> None:
+    """The float32 nearest to the draw, or one as near to it but for the 1e-13 that either side may be off."""
+    matrix = stable_matrix(40, 30, order, seed=7)
+    expected = np.array([[stable_draw(i, j, order, 7) for i in range(40)] for j in range(30)])
+    found = directions(matrix)
+    half = np.spacing(np.abs(found)).astype(np.float64) / 2
+    assert (np.abs(found - expected) <= half + 1e-13 * np.abs(expected)).all()
+    assert matrix.starts[:30].tolist() == [stable_start(j, 7) for j in range(30)]
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_draws_have_the_characteristic_function_of_their_order(order: float) -> None:
+    """E cos(t·Z) = exp(-|t|^α/α); the mean of n cosines has a standard error below √(1/(2n)), of which 4.5 may be."""
+    draws = stable_matrix(400, 400, order, seed=3).panels.reshape(-1).astype(np.float64)
+    for t in (0.1, 0.5, 1.0, 2.0):
+        expected = math.exp(-(t**order) / order)
+        spread = math.sqrt((1 + math.exp(-((2 * t) ** order) / order)) / 2 - expected**2)
+        assert np.cos(t * draws).mean() == pytest.approx(expected, abs=4.5 * spread / math.sqrt(len(draws)))
+    assert abs((draws > 0).mean() - 0.5) < 4.5 * 0.5 / math.sqrt(len(draws))
+
+
+@pytest.mark.parametrize("order", [1.0, 1.5, 2.0])
+def test_a_direction_is_the_same_however_many_there_are(order: float) -> None:
+    large = directions(stable_matrix(30, 20, order, seed=5))
+    for dimensions, slots in ((30, 1), (7, 9), (1, 20)):
+        assert np.array_equal(directions(stable_matrix(dimensions, slots, order, 5)), large[:slots, :dimensions])
+    assert not np.array_equal(directions(stable_matrix(30, 20, order, seed=6)), large)
+
+
+@given(
+    st.integers(1, 40), st.integers(1, 30), st.integers(1, 14), st.sampled_from(ORDERS), st.floats(0.01, 100.0),
+    st.integers(0, 2**64 - 1),
+)  # fmt: skip
+@settings(max_examples=40, deadline=None, derandomize=True)
+def test_slots_are_those_of_the_twin(
+    dimensions: int, slots: int, items: int, order: float, width: float, seed: int
+) -> None:
+    vectors = np.random.default_rng(items).normal(size=(items, dimensions)).astype(np.float32) * np.float32(10)
+    matrix = stable_matrix(dimensions, slots, order, seed)
+    starts = matrix.starts.tolist()
+    expected = [
+        [stable_slot(x, a, u, width) for a, u in zip(directions(matrix).tolist(), starts[:slots], strict=True)]
+        for x in vectors.tolist()
+    ]
+    assert stable_slots(vectors, slots, width, order, seed).tolist() == expected
+
+
+@pytest.mark.parametrize("items", [1, 5, 6, 7, 96, 97, 200])
+@pytest.mark.parametrize("dimensions", [3, 400])
+def test_a_vector_has_the_same_slots_alone_and_in_any_batch(items: int, dimensions: int) -> None:
+    vectors = np.random.default_rng(1).normal(size=(items, dimensions)).astype(np.float32)
+    matrix = stable_matrix(dimensions, 20, 1.5, 9)
+    together = stable_slots_of(vectors, matrix, 0.5)
+    for i in range(items):
+        assert np.array_equal(stable_slots_of(vectors[i : i + 1], matrix, 0.5)[0], together[i])
+    backwards = stable_slots_of(np.ascontiguousarray(vectors[::-1]), matrix, 0.5)
+    assert np.array_equal(backwards, together[::-1])
+
+
+def test_a_vector_longer_than_a_group_has_the_slots_of_the_twin() -> None:
+    vectors = np.random.default_rng(2).normal(size=(8, 40_000)).astype(np.float32)
+    matrix = stable_matrix(40_000, 2, 2.0, 1)
+    direction, start = directions(matrix)[1].tolist(), float(matrix.starts[1])
+    found = stable_slots_of(vectors, matrix, 10.0)[:, 1]
+    assert found.tolist() == [stable_slot(x, direction, start, 10.0) for x in vectors.tolist()]
+
+
+def test_unequal_intervals_have_unequal_slots() -> None:
+    """Of m intervals m²/2³³ pairs agree by accident: of 10⁵ of them 1.2, and more than 8 with a chance of 1e-5."""
+    positions = np.arange(-50_000, 50_000, dtype=np.float32)[:, None]
+    # One component and a direction of exactly one: interval number and component are the same.
+    matrix = StableMatrix(1, np.ones((1, 1, 8), np.float32), np.full(8, 0.5))
+    found = stable_slots_of(positions, matrix, 1.0)[:, 0]
+    assert len(np.unique(found)) >= len(positions) - 8
+
+
+def test_numbers_beyond_all_intervals_have_slots_too() -> None:
+    vectors = np.array([[3e38], [-3e38], [1e-45], [0.0], [-0.0]], np.float32)
+    found = stable_slots(vectors, 50, 1e-300, 1.0, 4)
+    assert (found[0] != found[1]).all()
+    assert np.array_equal(found[3], found[4])
+
+
+def test_no_vectors_have_no_slots() -> None:
+    assert stable_slots(np.empty((0, 5), np.float32), 3, 1.0, 2.0, 0).shape == (0, 3)
