@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -86,3 +86,38 @@ def stable_slot(vector: Sequence[float], direction: Sequence[float], start: floa
         along += x * a
     interval = float(math.floor(along / width + start))
     return mix(int.from_bytes(struct.pack("<d", interval), "little")) >> 32
+
+
+def score(measure: str, x: Sequence[float], y: Sequence[float]) -> float:
+    """The exact score, larger is nearer: eight running sums, added in pairs; what fills no eight goes to the first."""
+    sums = [0.0] * 8
+    for place, (a, b) in enumerate(zip(x, y, strict=True)):
+        term = {"cosine": a * b, "euclidean": (a - b) * (a - b), "manhattan": abs(a - b)}[measure]
+        sums[place % 8 if place < len(x) - len(x) % 8 else 0] += term
+    while len(sums) > 1:
+        sums = [a + b for a, b in zip(sums[::2], sums[1::2], strict=True)]
+    if measure == "cosine":
+        return sums[0]
+    return -math.sqrt(sums[0]) if measure == "euclidean" else -sums[0]
+
+
+def best_items(
+    measure: str, items: Mapping[int, Sequence[float]], query: Sequence[float], k: int
+) -> list[tuple[int, float]]:
+    """The best k items and their scores, best first, equal scores by item number; (-1, -inf) where there are fewer."""
+    scored = [(number, score(measure, vector, query)) for number, vector in items.items()]
+    scored.sort(key=lambda entry: (-entry[1], entry[0]))
+    return (scored + [(-1, -math.inf)] * k)[:k]
+
+
+def pairs_reaching(measure: str, vectors: Sequence[Sequence[float]], limit: float) -> list[tuple[int, int]]:
+    """All pairs (i < j) whose score is at least the limit."""
+    numbers = range(len(vectors))
+    return [(i, j) for i in numbers for j in numbers[i + 1 :] if score(measure, vectors[i], vectors[j]) >= limit]
+
+
+def nearest_by_bits(items: Sequence[Sequence[int]], query: Sequence[int], count: int) -> list[int]:
+    """The items with the fewest bits that differ from the query's, equals by item number; -1 where there are fewer."""
+    distances = [sum((a ^ b).bit_count() for a, b in zip(item, query, strict=True)) for item in items]
+    order = sorted(range(len(items)), key=lambda number: (distances[number], number))
+    return (order + [-1] * count)[:count]

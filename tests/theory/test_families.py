@@ -66,7 +66,9 @@ def test_random_projections_agree_at_the_stated_rate() -> None:
 
 
 def test_an_unknown_measure_is_refused_with_the_names_that_are_allowed() -> None:
-    with pytest.raises(OptionError, match=r"measure='dice': one of cosine, hamming, jaccard, weighted-jaccard is needed"):
+    with pytest.raises(
+        OptionError, match=r"measure='dice': one of cosine, hamming, jaccard, weighted-jaccard is needed"
+    ):
         slot_probability("dice", 0.5)
 
 
