@@ -7,7 +7,7 @@ value that the keep policy looks at stand beside it. The audit sees the sets as 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from lookalike.auditing import Auditing
-from lookalike.certify.audit import Audited
+from lookalike.certify.audit import Audited, ranks_of
 from lookalike.cluster.keep import KeepPolicy, KeepValues
 from lookalike.collection import Collection, rows_from
 from lookalike.collide.group import PROBE
@@ -124,7 +124,7 @@ def sketch(
 
     def worked(batch: ItemBatch) -> _Worked:
         with room.enter(batch, collection.items.source):
-            items = measure.represent(batch.values, batch.groups)
+            items = _apart(measure.represent(batch.values, batch.groups), batch.first, passing.part)
         keys = measure.keys(items, planned.bands, planned.rows) if planned is not None else measure.keys(items, 0, 0)
         lengths = _lengths(batch.values) if keep.kind in ("longest", "shortest") else None
         rows = batch.rows if config.unit != "document" else None
@@ -339,6 +339,16 @@ class _Passing:
         if self.audit is not None and last:
             state = {name[6:]: chunk.read(name) for name in chunk.names if name.startswith("audit.")}
             self.audit.restore(state)
+
+
+def _apart(items: Sets | Dense, first: int, part: int) -> Sets | Dense:
+    """The same, with fingerprints of their own for bad items: they are compared with nothing, so nothing equals them."""
+    if isinstance(items, Sets) or not items.bad:
+        return items
+    rows = np.array([row for row, _ in items.bad])
+    fingerprints = items.fingerprints.copy()
+    fingerprints[rows] = ranks_of(first + rows, part)[:, None] ^ np.array([0, 1], np.uint64)
+    return replace(items, fingerprints=fingerprints)
 
 
 def _lengths(values: pa.Array) -> I64Array:

@@ -53,7 +53,7 @@ class Cosine:
         self._flips: tuple[int, F32Array] | None = None
 
     def represent(self, items: pa.Array, groups: U64Array | None = None) -> Dense:
-        found = dense(items, self.dimensions)
+        found = vectors_of(items, self.dimensions)
         zero = np.flatnonzero(found.present & ~found.values.any(axis=1))
         if len(zero):
             present = found.present.copy()
@@ -80,6 +80,12 @@ class Cosine:
         if config.verify == "none":
             return None
         return SignJudge(config) if config.verify == "sketch" else CosineJudge(config)
+
+
+def vectors_of(items: pa.Array, dimensions: int | None) -> Dense:
+    """The vectors of a column."""
+    found = dense(items, dimensions)
+    return Dense(found.values, found.fingerprints, found.present, found.bad)
 
 
 def in_groups(items: Dense, groups: U64Array | None) -> Dense:
