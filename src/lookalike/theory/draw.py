@@ -65,7 +65,7 @@ def terminal_curve(plan: "Plan", width: int = 72, height: int = 16) -> str:
     width, height = whole("width", width, least=56), whole("height", height, least=8)
     columns = width - LEFT - RIGHT
     cells = _curve_cells(plan, columns, height)
-    mark = _cell_of(plan.threshold, columns)
+    mark = _cell_of(plan.threshold / plan.top, columns)
     on_curve = _dot_row(plan.probability(plan.threshold), height) // 4
     lines = [_centred_on(f"threshold {plan.threshold:g}", LEFT + mark, width)]
     ticks = {_dot_row(p, height) // 4: f"{p:.2f}" for p in (0.0, 0.25, 0.5, 0.75, 1.0)}
@@ -78,10 +78,10 @@ def terminal_curve(plan: "Plan", width: int = 72, height: int = 16) -> str:
         label = ticks.get(row)
         axis = f"{label} ┤" if label else "     │"
         lines.append((axis + "".join(text)).rstrip())
-    lines.extend(_similarity_axis(columns, mark))
-    lines.append((" " * LEFT + f"similarity ({plan.measure})".center(columns)).rstrip())
+    lines.extend(_similarity_axis(columns, mark, plan.top))
+    lines.append((" " * LEFT + _across(plan).center(columns)).rstrip())
     found = probability_text(plan.expected_recall)
-    lines.append(f"{bands_of_rows(plan.bands, plan.rows)}: {found} found at {plan.threshold:g}")
+    lines.append(f"{plan.shape}: {found} found at {plan.threshold:g}")
     return "\n".join(lines)
 
 
@@ -102,19 +102,22 @@ def svg(plan: "Plan", width: int = 760, height: int = 440) -> str:
     left, right, top, bottom = 68, width - 28, 92, height - 58
 
     def at(s: float, p: float) -> str:
-        return f"{left + s * (right - left):.2f},{bottom - p * (bottom - top):.2f}"
+        return f"{left + s / plan.top * (right - left):.2f},{bottom - p * (bottom - top):.2f}"
 
     below = np.linspace(0.0, plan.threshold, 301)
-    above = np.linspace(plan.threshold, 1.0, 301)
+    above = np.linspace(plan.threshold, plan.top, 301)
     curve_below = [at(s, p) for s, p in zip(below, plan.probability(below), strict=True)]
     curve_above = [at(s, p) for s, p in zip(above, plan.probability(above), strict=True)]
-    positive = [at(0.0, 0.0), *curve_below, at(plan.threshold, 0.0)]
-    negative = [at(plan.threshold, 1.0), *curve_above, at(1.0, 1.0)]
+    # What should be found lies above a similarity, and below a distance.
+    wanted, others = (curve_below, curve_above) if plan.is_distance else (curve_above, curve_below)
+    ends = ((0.0, plan.threshold), (plan.threshold, plan.top))
+    (wanted_from, wanted_to), (others_from, others_to) = ends if plan.is_distance else ends[::-1]
+    positive = [at(others_from, 0.0), *others, at(others_to, 0.0)]
+    negative = [at(wanted_from, 1.0), *wanted, at(wanted_to, 1.0)]
     at_x, at_y = (float(part) for part in at(plan.threshold, plan.expected_recall).split(","))
 
     title = (
-        f"{bands_of_rows(plan.bands, plan.rows)}: expected recall "
-        f"{probability_text(plan.expected_recall)} at {plan.measure} {plan.threshold:g}"
+        f"{plan.shape}: expected recall {probability_text(plan.expected_recall)} at {plan.measure} {plan.threshold:g}"
     )
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
@@ -123,7 +126,7 @@ def svg(plan: "Plan", width: int = 760, height: int = 440) -> str:
         f'<rect width="{width}" height="{height}" rx="8" fill="{PAPER}"/>',
         f'<text x="{left}" y="34" font-size="17" font-weight="600">{escape(title)}</text>',
         *_legend(plan, left),
-        *_grid(left, right, top, bottom),
+        *_grid(plan, left, right, top, bottom),
         _area("false-positives", positive, POSITIVE),
         _area("false-negatives", negative, NEGATIVE),
         f'<polyline id="curve" points="{" ".join(curve_below + curve_above[1:])}" fill="none" '
@@ -141,13 +144,13 @@ def svg(plan: "Plan", width: int = 760, height: int = 440) -> str:
 def _curve_cells(plan: "Plan", columns: int, height: int) -> list[list[int]]:
     """Braille bits of the curve, `height` lines of `columns` cells."""
     dots = 2 * columns
-    curve = plan.probability(np.arange(dots) / (dots - 1))
+    curve = plan.probability(plan.top * np.arange(dots) / (dots - 1))
     dot_rows = [_dot_row(float(p), height) for p in curve]
     cells = [[0] * columns for _ in range(height)]
     previous = dot_rows[0]
     for column, row in enumerate(dot_rows):
-        # The curve rises, so a run goes from this dot down to just above the one before.
-        for dot in range(row, max(row + 1, previous)):
+        # A run goes from this dot to just beside the one before: down where the curve rises, up where it falls.
+        for dot in range(min(row, previous + 1), max(row + 1, previous)):
             cells[dot // 4][column // 2] |= DOTS[dot % 4][column % 2]
         previous = row
     return cells
@@ -158,9 +161,9 @@ def _dot_row(p: float, height: int) -> int:
     return round((1.0 - p) * (4 * height - 1))
 
 
-def _cell_of(s: float, columns: int) -> int:
-    """The column of characters in which a similarity lies."""
-    return round(s * (2 * columns - 1)) // 2
+def _cell_of(share: float, columns: int) -> int:
+    """The column of characters at a share of the axis."""
+    return round(share * (2 * columns - 1)) // 2
 
 
 def _centred_on(label: str, column: int, width: int) -> str:
@@ -170,14 +173,20 @@ def _centred_on(label: str, column: int, width: int) -> str:
     return " " * column + f"▼ {label}"
 
 
-def _similarity_axis(columns: int, mark: int) -> list[str]:
+def _across(plan: "Plan") -> str:
+    """What the horizontal axis has."""
+    return f"{'distance' if plan.is_distance else 'similarity'} ({plan.measure})"
+
+
+def _similarity_axis(columns: int, mark: int, top: float) -> list[str]:
     """The horizontal axis with a tick at each fifth, and its labels."""
     axis, labels = ["─"] * columns, [" "] * (columns + LEFT + RIGHT)
     axis[mark] = "┴"
     for tenth in range(0, 11, 2):
         cell = _cell_of(tenth / 10.0, columns)
         axis[cell] = "┼" if cell == mark else "┬"
-        labels[LEFT + cell - 1 : LEFT + cell + 2] = f"{tenth / 10.0:.1f}"
+        label = f"{tenth / 10.0:.1f}" if top == 1.0 else f"{top * tenth / 10.0:.3g}"
+        labels[LEFT + cell - 1 : LEFT + cell - 1 + len(label)] = label
     return ["     └" + "".join(axis), "".join(labels).rstrip()]
 
 
@@ -185,13 +194,14 @@ def _area(name: str, points: list[str], colour: str) -> str:
     return f'<polygon id="{name}" points="{" ".join(points)}" fill="{colour}" fill-opacity="0.55"/>'
 
 
-def _grid(left: int, right: int, top: int, bottom: int) -> list[str]:
+def _grid(plan: "Plan", left: int, right: int, top: int, bottom: int) -> list[str]:
     """Grid lines with their numbers: similarity in tenths, probability in fifths."""
     parts = []
     for i in range(11):
         x = left + i / 10 * (right - left)
+        label = f"{i / 10:.1f}" if plan.top == 1.0 else f"{plan.top * i / 10:.3g}"
         parts.append(f'<line x1="{x:.2f}" y1="{top}" x2="{x:.2f}" y2="{bottom}" stroke="{GRID}"/>')
-        parts.append(f'<text x="{x:.2f}" y="{bottom + 18}" text-anchor="middle" fill="{SOFT}">{i / 10:.1f}</text>')
+        parts.append(f'<text x="{x:.2f}" y="{bottom + 18}" text-anchor="middle" fill="{SOFT}">{label}</text>')
     for i in range(6):
         y = bottom - i / 5 * (bottom - top)
         parts.append(f'<line x1="{left}" y1="{y:.2f}" x2="{right}" y2="{y:.2f}" stroke="{GRID}"/>')
@@ -200,14 +210,15 @@ def _grid(left: int, right: int, top: int, bottom: int) -> list[str]:
 
 
 def _legend(plan: "Plan", left: int) -> list[str]:
-    """Two swatches under the title, each with the size of its area."""
-    negative = false_negatives(plan.threshold, plan.bands, plan.rows, plan.measure)
-    positive = false_positives(plan.threshold, plan.bands, plan.rows, plan.measure)
+    """Two swatches under the title, each with the size of its area, which only similarities have."""
+    areas = ["", ""]
+    if not plan.is_distance and not plan.exhaustive:
+        sizes = (
+            error(plan.threshold, plan.bands, plan.rows, plan.measure) for error in (false_negatives, false_positives)
+        )
+        areas = [f", area {_area_text(size)}" for size in sizes]
     parts = []
-    entries = (
-        (left, NEGATIVE, f"false negatives, area {_area_text(negative)}"),
-        (left + 230, POSITIVE, f"false positives, area {_area_text(positive)}"),
-    )
+    entries = ((left, NEGATIVE, f"false negatives{areas[0]}"), (left + 230, POSITIVE, f"false positives{areas[1]}"))
     for x, colour, text in entries:
         parts.append(f'<rect x="{x}" y="53" width="14" height="14" rx="2" fill="{colour}" fill-opacity="0.7"/>')
         parts.append(f'<text x="{x + 21}" y="64.5">{text}</text>')
@@ -220,7 +231,7 @@ def _area_text(size: float) -> str:
 
 def _threshold_label(plan: "Plan", x: float, bottom: int) -> str:
     """The name of the dashed line, at its foot: on its right, where nothing is drawn, while there is room."""
-    shift, anchor = (7, "start") if plan.threshold <= 0.8 else (-7, "end")
+    shift, anchor = (7, "start") if plan.threshold <= 0.8 * plan.top else (-7, "end")
     place = f'x="{x + shift:.2f}" y="{bottom - 10}" text-anchor="{anchor}"'
     return f"<text {place}>threshold {plan.threshold:g}</text>"
 
@@ -228,7 +239,7 @@ def _threshold_label(plan: "Plan", x: float, bottom: int) -> str:
 def _axis_titles(plan: "Plan", left: int, right: int, top: int, bottom: int) -> list[str]:
     middle_x, middle_y = (left + right) / 2, (top + bottom) / 2
     return [
-        f'<text x="{middle_x}" y="{bottom + 42}" text-anchor="middle">similarity ({escape(plan.measure)})</text>',
+        f'<text x="{middle_x}" y="{bottom + 42}" text-anchor="middle">{escape(_across(plan))}</text>',
         f'<text transform="translate(22 {middle_y}) rotate(-90)" text-anchor="middle">'
         "probability of becoming a candidate</text>",
     ]
