@@ -86,3 +86,16 @@ def stable_slot(vector: Sequence[float], direction: Sequence[float], start: floa
         along += x * a
     interval = float(math.floor(along / width + start))
     return mix(int.from_bytes(struct.pack("<d", interval), "little")) >> 32
+
+
+def minkowski(x: Sequence[float], y: Sequence[float], order: float) -> float:
+    """The distance, its sum rounded once."""
+    differences = [abs(a - b) for a, b in zip(x, y, strict=True)]
+    largest = max(differences)
+    if order == math.inf or largest == 0:
+        return largest
+    if order == 1:
+        return math.fsum(differences)
+    if order == 2:
+        return math.sqrt(math.fsum(d * d for d in differences))
+    return largest * math.pow(math.fsum(math.pow(d / largest, order) for d in differences), 1 / order)
