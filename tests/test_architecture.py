@@ -189,6 +189,7 @@ TWINS = {
     "sort_rows": "builtins:sorted",
     "jaccard_pairs": "tests.reference.sets:jaccard",
     "cosine_pairs": "tests.reference.vectors:cosine",
+    "minkowski_pairs": "tests.reference.vectors:minkowski",
     "row_norms": "tests.reference.vectors:norm",
     "keep_best": "tests.reference.vectors:best_items",
     "sort_best": "tests.reference.vectors:best_items",

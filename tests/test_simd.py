@@ -13,8 +13,10 @@ from lookalike.simd import (
     apart,
     broadcast,
     higher,
+    highest,
     load,
     load_first,
+    multiply,
     multiply_add,
     pop_count,
     popped_xor,
@@ -36,6 +38,8 @@ def _lanes(x, y, out):  # type: ignore[no-untyped-def]
     store(flat, 24, higher(a, b))
     store(flat, 32, multiply_add(a, b, broadcast(0.5)))
     store(flat, 40, zeros())
+    store(flat, 48, multiply(b, b))
+    store(flat, 56, broadcast(highest(b)))
 
 
 @kernel("void(Array(float32,1,'C',readonly=True), int64, int64, float64[::1])")
@@ -60,10 +64,10 @@ def _bits(x, y, out):  # type: ignore[no-untyped-def]
 def test_lanes_are_those_of_the_arrays_wherever_they_begin() -> None:
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=12).astype(np.float32), rng.normal(size=12).astype(np.float32).astype(np.float64)
-    out = np.empty((6, 8))
+    out = np.empty((8, 8))
     _lanes(x, y, out)
     a, b = x[1:9].astype(np.float64), y[2:10]
-    expected = [a, a + b, abs(a - b), np.maximum(a, b), a * b + 0.5, np.zeros(8)]
+    expected = [a, a + b, abs(a - b), np.maximum(a, b), a * b + 0.5, np.zeros(8), b * b, np.full(8, b.max())]
     assert out.tolist() == [row.tolist() for row in expected]
 
 

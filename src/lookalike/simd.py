@@ -26,8 +26,10 @@ __all__ = [
     "apart",
     "broadcast",
     "higher",
+    "highest",
     "load",
     "load_first",
+    "multiply",
     "multiply_add",
     "pop_count",
     "popped_xor",
@@ -200,6 +202,16 @@ def higher(typingctx: Any, x: Any, y: Any) -> Any:
 
 
 @intrinsic
+def multiply(typingctx: Any, x: Any, y: Any) -> Any:
+    """x·y, rounded, lane by lane."""
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.fmul(*arguments)
+
+    return _LANES(_LANES, _LANES), codegen
+
+
+@intrinsic
 def multiply_add(typingctx: Any, x: Any, y: Any, z: Any) -> Any:
     """x·y + z, lane by lane, where x·y needs no rounding."""
 
@@ -217,6 +229,20 @@ def total(typingctx: Any, x: Any) -> Any:
         value = arguments[0]
         while value.type.count > 1:
             value = builder.fadd(*_halves(builder, value))
+        return builder.extract_element(value, ir.Constant(_I32, 0))
+
+    return types.float64(_LANES), codegen
+
+
+@intrinsic
+def highest(typingctx: Any, x: Any) -> Any:
+    """The largest of the lanes."""
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        value = arguments[0]
+        while value.type.count > 1:
+            low, high = _halves(builder, value)
+            value = builder.select(builder.fcmp_ordered(">", low, high), low, high)
         return builder.extract_element(value, ir.Constant(_I32, 0))
 
     return types.float64(_LANES), codegen

@@ -121,3 +121,14 @@ def nearest_by_bits(items: Sequence[Sequence[int]], query: Sequence[int], count:
     distances = [sum((a ^ b).bit_count() for a, b in zip(item, query, strict=True)) for item in items]
     order = sorted(range(len(items)), key=lambda number: (distances[number], number))
     return (order + [-1] * count)[:count]
+def minkowski(x: Sequence[float], y: Sequence[float], order: float) -> float:
+    """The distance, its sum rounded once."""
+    differences = [abs(a - b) for a, b in zip(x, y, strict=True)]
+    largest = max(differences)
+    if order == math.inf or largest == 0:
+        return largest
+    if order == 1:
+        return math.fsum(differences)
+    if order == 2:
+        return math.sqrt(math.fsum(d * d for d in differences))
+    return largest * math.pow(math.fsum(math.pow(d / largest, order) for d in differences), 1 / order)

@@ -1,0 +1,135 @@
+"""Exact Minkowski distances of candidate pairs of dense vectors: Manhattan, Euclidean, any order, and the maximum.
+
+The score of a pair is minus its distance, so that larger is more alike, here as elsewhere. A row is the float32
+components of a vector, two a word. Differences and sums are float64, in an order that depends on the two rows only: 16
+partial sums (component i belongs to sum i mod 16) for orders 1, 2 and infinity, one component after another for others.
+
+Sums of what is never negative only grow, rounding included. So what a part of the components adds up to is compared
+with the threshold now and then, and a pair beyond it is left. What counts in the end is the rounded distance itself, so
+a pair at exactly the largest distance allowed is in.
+
+Other orders divide by the largest difference first: no power overflows, and a pair that differs in one component has
+exactly that distance. They cost a power for each component.
+
+    x = (0, 0), y = (3, 4):  order 1: 7, order 2: 5, order 3: 4·(0.75³ + 1)^(1/3) = 4.498, maximum: 4
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from lookalike.jit import device, kernel, peek
+from lookalike.simd import add, apart, higher, highest, load, load_first, multiply, total, zeros
+from lookalike.types import F64Array, I64Array, U64Array
+
+__all__ = ["minkowski", "minkowski_pairs"]
+
+# How many components are added up before they are compared with the threshold.
+_STRETCH = 128
+# How much a limit on a sum is raised, each relative to its own size: a sum beyond it has a root that is beyond the
+# threshold, whatever is rounded on the way.
+_SLACK = 1e-12
+
+
+@device
+def _manhattan(x, i, j, count, most):
+    """Σ |x[i + k] - x[j + k]|, or infinity where it is larger than `most`."""
+    a, b = zeros(), zeros()
+    k = 0
+    while k + 16 <= count:
+        a = add(a, apart(load(x, i + k), load(x, j + k)))
+        b = add(b, apart(load(x, i + k + 8), load(x, j + k + 8)))
+        k += 16
+        if k % _STRETCH == 0 and total(add(a, b)) > most:
+            return math.inf
+    if k < count:
+        rest = count - k
+        a = add(a, apart(load_first(x, i + k, rest), load_first(x, j + k, rest)))
+        b = add(b, apart(load_first(x, i + k + 8, rest - 8), load_first(x, j + k + 8, rest - 8)))
+    return total(add(a, b))
+
+
+@device
+def _euclidean(x, i, j, count, most):
+    """√ Σ (x[i + k] - x[j + k])², or infinity where it is larger than `most`."""
+    limit = most * most * (1.0 + _SLACK)
+    a, b = zeros(), zeros()
+    k = 0
+    while k + 16 <= count:
+        p, q = apart(load(x, i + k), load(x, j + k)), apart(load(x, i + k + 8), load(x, j + k + 8))
+        a, b = add(a, multiply(p, p)), add(b, multiply(q, q))
+        k += 16
+        if k % _STRETCH == 0 and total(add(a, b)) > limit:
+            return math.inf
+    if k < count:
+        rest = count - k
+        p = apart(load_first(x, i + k, rest), load_first(x, j + k, rest))
+        q = apart(load_first(x, i + k + 8, rest - 8), load_first(x, j + k + 8, rest - 8))
+        a, b = add(a, multiply(p, p)), add(b, multiply(q, q))
+    return math.sqrt(total(add(a, b)))
+
+
+@device
+def _largest(x, i, j, count, most):
+    """max |x[i + k] - x[j + k]|, or infinity where it is larger than `most`."""
+    a, b = zeros(), zeros()
+    k = 0
+    while k + 16 <= count:
+        a = higher(a, apart(load(x, i + k), load(x, j + k)))
+        b = higher(b, apart(load(x, i + k + 8), load(x, j + k + 8)))
+        k += 16
+        if k % _STRETCH == 0 and highest(higher(a, b)) > most:
+            return math.inf
+    if k < count:
+        rest = count - k
+        a = higher(a, apart(load_first(x, i + k, rest), load_first(x, j + k, rest)))
+        b = higher(b, apart(load_first(x, i + k + 8, rest - 8), load_first(x, j + k + 8, rest - 8)))
+    return highest(higher(a, b))
+
+
+@device
+def _of_order(x, i, j, count, most, order):
+    """(Σ |x[i + k] - x[j + k]|^order)^(1/order), or infinity where it is larger than `most`."""
+    largest = _largest(x, i, j, count, most)
+    if largest == 0.0 or largest > most:
+        return largest
+    limit = (most / largest) ** order * (1.0 + order * _SLACK)
+    powers = 0.0
+    for k in range(count):
+        difference = abs(np.float64(peek(x, i + k)) - np.float64(peek(x, j + k)))
+        powers += (difference / largest) ** order
+        if powers > limit:
+            return math.inf
+    return largest * powers ** (1.0 / order)
+
+
+@kernel(
+    "void(Array(int64,1,'C',readonly=True), Array(float32,1,'C',readonly=True), "
+    "Array(int64,1,'C',readonly=True), Array(int64,1,'C',readonly=True), float64, float64, float64[::1])"
+)
+def minkowski_pairs(offsets, floats, left, right, most, order, scores):
+    """scores[p] = minus the distance of the rows left[p] and right[p] where that is <= most, otherwise -inf."""
+    for p in range(len(left)):
+        i, j = 2 * offsets[left[p]], 2 * offsets[right[p]]
+        count = 2 * offsets[left[p] + 1] - i
+        if order == 1.0:
+            distance = _manhattan(floats, i, j, count, most)
+        elif order == 2.0:
+            distance = _euclidean(floats, i, j, count, most)
+        elif order == math.inf:
+            distance = _largest(floats, i, j, count, most)
+        else:
+            distance = _of_order(floats, i, j, count, most, order)
+        # 0 - 0 is 0, while -0 would be another number in a file.
+        scores[p] = 0.0 - distance if distance <= most else -math.inf
+
+
+def minkowski(
+    offsets: I64Array, words: U64Array, left: I64Array, right: I64Array, threshold: float, order: float
+) -> F64Array:
+    """Minus the distance of each pair of rows, of an order from 1 to infinity, or -inf where below the threshold."""
+    scores = np.empty(len(left), np.float64)
+    minkowski_pairs(offsets, words.view(np.float32), left, right, -threshold, order, scores)
+    return scores
