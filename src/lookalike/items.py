@@ -17,7 +17,7 @@ from lookalike.config import Config
 from lookalike.errors import InputError, OptionError
 from lookalike.io import columns as io_columns
 from lookalike.io.source import Batch, Flags, Source
-from lookalike.measures import FORMS, form_of, is_list
+from lookalike.measures import form_of, forms_for, is_list
 from lookalike.represent.elements import hash_cells
 from lookalike.types import BoolArray, I64Array, U64Array
 
@@ -193,7 +193,7 @@ def _form(source: Source, field: pa.Field, config: Config) -> str:
         return form
     taken = "text or a list of elements or components"
     if config.measure is not None:
-        taken = " or ".join(_FORM_WORDS[form] for form in FORMS[config.measure]) + f" for {config.measure}"
+        taken = " or ".join(_FORM_WORDS[form] for form in forms_for(config.measure)) + f" for {config.measure}"
     raise InputError(f"column {field.name!r}{_where(source)} holds {field.type}: an item must be {taken}")
 
 

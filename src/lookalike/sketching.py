@@ -342,7 +342,7 @@ class _Passing:
 
 
 def _apart(items: Sets | Dense, first: int, part: int) -> Sets | Dense:
-    """The same, with fingerprints of their own for bad items: they are compared with nothing, so nothing equals them."""
+    """The same, with fingerprints of their own for bad items: what cannot be compared is identical to nothing."""
     if isinstance(items, Sets) or not items.bad:
         return items
     rows = np.array([row for row, _ in items.bad])

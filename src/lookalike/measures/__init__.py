@@ -10,7 +10,17 @@ choose.py   which measure goes with which items
 """
 
 from lookalike.measures.base import Judge, Measure, is_list
-from lookalike.measures.choose import FORMS, default_measure, form_of, measure_of
+from lookalike.measures.choose import default_measure, form_of, forms_for, measure_of
 from lookalike.measures.sets import Identity, Jaccard
 
-__all__ = ["FORMS", "Identity", "Jaccard", "Judge", "Measure", "default_measure", "form_of", "is_list", "measure_of"]
+__all__ = [
+    "Identity",
+    "Jaccard",
+    "Judge",
+    "Measure",
+    "default_measure",
+    "form_of",
+    "forms_for",
+    "is_list",
+    "measure_of",
+]

@@ -11,15 +11,16 @@ import pyarrow as pa
 from lookalike.config import Config
 from lookalike.errors import OptionError
 from lookalike.measures.base import Measure, is_list
+from lookalike.measures.distances import Distance
 from lookalike.measures.sets import Identity, Jaccard
 from lookalike.measures.vectors import Cosine
 from lookalike.scale import order_of
 from lookalike.theory import Plan
 
-__all__ = ["FORMS", "default_measure", "form_of", "measure_of"]
+__all__ = ["default_measure", "form_of", "forms_for", "measure_of"]
 
 # The forms of items that each measure takes, and which of them has it by default.
-FORMS = {
+_FORMS = {
     "jaccard": ("text", "sets"),
     "cosine": ("vectors",),
 }
@@ -28,7 +29,7 @@ _DEFAULTS = {"text": "jaccard", "sets": "jaccard", "vectors": "cosine"}
 
 def form_of(kind: pa.DataType, measure: str | None, *, is_text: bool) -> str | None:
     """What a column of this type holds for a measure: text, sets, vectors, bags or bits; None if nothing."""
-    takes = _forms(measure)
+    takes = forms_for(measure)
     if is_text:
         possible = ["text"]
     elif is_list(kind):
@@ -42,10 +43,11 @@ def form_of(kind: pa.DataType, measure: str | None, *, is_text: bool) -> str | N
     return next((form for form in possible if form in takes), None)
 
 
-def _forms(measure: str | None) -> tuple[str, ...]:
+def forms_for(measure: str | None) -> tuple[str, ...]:
+    """The forms of items that a measure takes."""
     if measure is None:
         return tuple(_DEFAULTS)
-    return ("vectors",) if order_of(measure) is not None else FORMS[measure]
+    return ("vectors",) if order_of(measure) is not None else _FORMS[measure]
 
 
 def default_measure(form: str) -> str:
@@ -59,6 +61,8 @@ def measure_of(config: Config, form: str, dimensions: int | None = None, plan: P
         return Identity(config)
     if config.measure == "cosine":
         return Cosine(dimensions, config.seed)
+    if config.measure is not None and order_of(config.measure) is not None:
+        return Distance(config.measure, dimensions, plan, config.seed)
     if config.measure in (None, "jaccard"):
         return Jaccard(config.shingle, 0 if plan is None else plan.slots, config.seed)
     raise OptionError(f"measure is {config.measure!r}: not for {form}")

@@ -17,6 +17,7 @@ import pyarrow as pa
 from lookalike.collide.band import band_keys
 from lookalike.config import Config
 from lookalike.measures.base import Judge, is_list
+from lookalike.measures.rows import all_rows
 from lookalike.represent.buffers import text_buffers
 from lookalike.represent.elements import element_sets, hash_ints, hash_raw
 from lookalike.represent.text import shingle_texts
@@ -25,7 +26,7 @@ from lookalike.sketch.minhash import constants, sketch_sets
 from lookalike.types import F64Array, I64Array, Sets, U32Array, U64Array
 from lookalike.verify.jaccard import similarities, sort_sets
 
-__all__ = ["Identity", "Jaccard", "SetJudge", "SketchJudge", "all_rows", "in_groups"]
+__all__ = ["Identity", "Jaccard", "SetJudge", "SketchJudge", "in_groups"]
 
 
 class Jaccard:
@@ -160,12 +161,3 @@ def in_groups(sets: Sets, groups: U64Array | None) -> Sets:
         return sets
     values = sets.values ^ np.repeat(groups, sets.sizes)
     return replace(sets, values=values, fingerprints=sets.fingerprints ^ groups[:, None])
-
-
-def all_rows(rows: int, block: int = 1 << 15) -> Iterator[tuple[I64Array, I64Array]]:
-    """Every pair of rows, some at a time."""
-    for first in range(rows):
-        others = np.arange(first + 1, rows)
-        for start in range(0, len(others), block):
-            some = others[start : start + block]
-            yield np.full(len(some), first), some

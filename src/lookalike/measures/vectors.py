@@ -22,7 +22,7 @@ import pyarrow as pa
 from lookalike.collide.buckets import Likeness
 from lookalike.config import Config
 from lookalike.measures.base import Judge
-from lookalike.measures.sets import all_rows
+from lookalike.measures.rows import all_rows
 from lookalike.represent.vectors import dense
 from lookalike.sketch.rotation import flips, rotate_signs, sign_bits, width_of
 from lookalike.sketch.signs import blocks_for, sign_keys
@@ -130,6 +130,11 @@ def component_words(vectors: F32Array) -> U64Array:
     return np.ascontiguousarray(vectors).view(np.uint64)
 
 
+def row_offsets(items: Dense, words: U64Array) -> I64Array:
+    """Where the rows of items begin; those that are not present have none."""
+    return np.concatenate([[0], np.cumsum(np.where(items.present, words.shape[1], 0))]).astype(np.int64)
+
+
 class CosineJudge:
     """Compares the vectors themselves, in float64."""
 
@@ -150,8 +155,7 @@ class CosineJudge:
             [signatures(values, self._seed, _BITS), norms(values).view(np.uint64)[:, None], component_words(values)],
             axis=1,
         )
-        lengths = np.where(items.present, words.shape[1], 0)
-        return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), words.reshape(-1)
+        return row_offsets(items, words), words.reshape(-1)
 
     def compare(
         self, offsets: I64Array, words: U64Array, left: I64Array, right: I64Array, threshold: float
@@ -191,8 +195,7 @@ class SignJudge:
 
     def rows(self, items: Dense) -> tuple[I64Array, U64Array]:
         words = signatures(items.values[items.present], self._seed, self.BITS)
-        lengths = np.where(items.present, words.shape[1], 0)
-        return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), words.reshape(-1)
+        return row_offsets(items, words), words.reshape(-1)
 
     def compare(
         self, offsets: I64Array, words: U64Array, left: I64Array, right: I64Array, threshold: float

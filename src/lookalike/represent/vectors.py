@@ -1,11 +1,11 @@
-"""Vectors that the user brings: rows of numbers to float32 or to packed bits, and what is wrong with those that can not.
+"""Vectors that the user brings: rows of numbers to float32 or to packed bits, and what is wrong with some of them.
 
-A null row is absent. A row that can not be compared with the others (another number of components, NaN, infinity, a null
-among its components) is told in `bad`, and is then absent, too: zeros stand in its place, so that the rows of a batch
-keep their numbers and nothing after this step meets a NaN.
+A null row is absent. A row that can not be compared with the others (another number of components, NaN, infinity, a
+null among its components) is told in `bad`, and is then absent, too: zeros stand in its place, so that the rows of a
+batch keep their numbers and nothing after this step meets a NaN.
 
-A vector of d numbers is d float32 in a row of a C-contiguous array. Where Arrow has float32 without nulls, that array is
-Arrow's memory itself, read only; everything else is one copy.
+A vector of d numbers is d float32 in a row of a C-contiguous array. Where Arrow has float32 without nulls, that array
+is Arrow's memory itself, not to be written to; everything else is one copy.
 
 Bit i of packed bits is bit i mod 64 of word i / 64. Bytes are the little-endian bytes of these words, so that bit i is
 bit i mod 8 of byte i / 8: `numpy.packbits(rows, axis=1, bitorder="little")`. (For a Hamming distance any other order is
@@ -20,7 +20,6 @@ absent rows are of no bytes at all.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -74,7 +73,7 @@ class Dense:
     """A batch of n vectors of d components.
 
     Attributes:
-        values: (n, d), C-contiguous, zeros for rows that are absent; may be memory that can not be written to.
+        values: (n, d), C-contiguous, zeros for rows that are absent; may be Arrow's memory, not to be written to.
         fingerprints: (n, 2), equal for vectors of equal numbers.
         present: False for null rows and bad ones.
         bad: row and what is wrong with it, in order of the rows.
@@ -137,8 +136,8 @@ def packed_bits(items: pa.Array, bits: int | None = None) -> PackedBits:
     """The bits of an Arrow column.
 
     Args:
-        items: binary of one length (all its bits count, those beyond `bits` in the last byte, too); lists of booleans or of
-            numbers 0 and 1; or integers, of which all bits of their type count.
+        items: binary of one length (all its bits count, those beyond `bits` in the last byte, too); lists of
+            booleans or of numbers 0 and 1; or integers, of which all bits of their type count.
         bits: how many every row has; if None, as many as the first that has any.
 
     Raises:

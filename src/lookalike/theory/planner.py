@@ -86,18 +86,21 @@ class Prices:
     verify: float  # per candidate
     again: float  # per item that has a candidate, to read it again
     pair: float | None = None  # per pair, where all are compared; None where that is never done
+    at_once: int = 1  # bands whose slots are made together, whether all of them are wanted or not
 
 
 def prices_of(measure: str, size: float) -> Prices:
     """The prices of a measure for items of so many elements or components (2 cores, AVX-512; ratios matter)."""
     if measure == "cosine":
         # A bit by structured rotation; a candidate by its signature; a pair by a matrix product.
-        return Prices(slot=5.0, band=BAND_NS, verify=12.0, again=3_000.0 + 2.0 * size, pair=0.3 + 0.022 * size)
+        width = max(128, 1 << (math.ceil(size) - 1).bit_length())
+        pair = 0.3 + 0.022 * size
+        return Prices(slot=5.0, band=BAND_NS, verify=12.0, again=3_000.0 + 2.0 * size, pair=pair, at_once=width)
     if measure == "hamming":
         return Prices(slot=1.0, band=BAND_NS, verify=20.0, again=100.0, pair=1.0 + size / 256.0)
     if is_stable(measure) or measure.startswith("lr:"):
         return Prices(
-            slot=2.0 + 0.2 * size, band=BAND_NS, verify=20.0 + 0.3 * size, again=2.0 * size, pair=1.0 + 0.1 * size
+            slot=2.0 + 0.045 * size, band=BAND_NS, verify=20.0 + 0.3 * size, again=2.0 * size, pair=1.0 + 0.03 * size
         )
     if measure == "weighted-jaccard":
         return Prices(slot=100.0 + size / 10.0, band=BAND_NS, verify=2.0 * VERIFY_NS, again=4.0 * REREAD_NS * size)
@@ -307,9 +310,9 @@ def plan(
         bands, rows = whole("bands", bands), whole("rows", rows)
         if bands * rows > most:
             raise OptionError(f"bands={bands}, rows={rows}: {bands * rows:,} slots are more than max_slots={most}")
-        # With a width, the one that costs least of those that find most.
+        # With a width, the one that costs least of those that find enough, or the one that finds most.
         tried = [search.option(bands, rows) for search in searches]
-        chosen = max(tried, key=lambda each: (round(each.expected_recall, 3), -each.cost.total))
+        chosen = max(tried, key=lambda each: (min(each.expected_recall, recall), -each.cost.total))
         search = searches[tried.index(chosen)]
         asked = None
         # What would find as much; a recall that rounds to 1 has no smallest number of bands.
@@ -394,7 +397,7 @@ def _distribution(
         raise OptionError(f"background: shares sum to {total:g}: each >= 0 and a sum of at most 1 are needed")
     rest = max(0.0, 1.0 - total)
     # Where a distance is not known, it is large.
-    elsewhere = math.inf if is_stable(measure) else 0.0
+    elsewhere = 1e6 * threshold if is_stable(measure) else 0.0
     return np.append(np.clip(similarities, least, most), elsewhere), np.append(shares, rest)
 
 
@@ -441,7 +444,11 @@ class _Search:
         return options
 
     def _slots_ns(self, bands: int, rows: int) -> float:
-        return self.prices.slot * bands * rows + self.prices.band * bands
+        return self._sketch_ns(bands, rows) + self.prices.band * bands
+
+    def _sketch_ns(self, bands: int, rows: int) -> float:
+        together = self.prices.at_once
+        return self.prices.slot * rows * together * -(-bands // together)
 
     def _fewest_bands(self, rows: int, recall: float) -> int | None:
         """The smallest b with P(threshold) >= recall, or None if it is above what `max_slots` allow."""
@@ -466,7 +473,7 @@ class _Search:
         passed = candidate_probability(self.similarities, bands, rows, self.family)
         candidates = (self.items - 1) / 2.0 * float(np.sum(self.shares * passed))
         cost = Cost(
-            sketch=self.prices.slot * bands * rows,
+            sketch=self._sketch_ns(bands, rows),
             band=self.prices.band * bands,
             verify=self.prices.verify * candidates,
             reread=-self.prices.again * math.expm1(-2.0 * candidates),
