@@ -1,12 +1,19 @@
-"""Structured rotations, step by step, in single numbers of float32."""
+"""Vectors in single numbers of float32: their fingerprints, and structured rotations step by step."""
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
 
 import numpy as np
 
-from tests.reference.hashing import C1, MASK, G, mix
+from tests.reference.hashing import C1, C2, MASK, G, hash_bytes, mix
+
+
+def vector_fingerprint(vector: Sequence[float]) -> tuple[int, int]:
+    """128 bits of the float32 of a vector, in which zero has no sign."""
+    raw = b"".join(struct.pack("<f", number or 0.0) for number in vector)
+    return hash_bytes(raw, C1), hash_bytes(raw, C2)
 
 
 def flip_signs(blocks: int, width: int, seed: int, rounds: int = 3) -> list[list[list[int]]]:

@@ -1,4 +1,4 @@
-"""The memory that kernels read and work in: Arrow's string buffers as they lie, and scratch that threads keep."""
+"""The memory that kernels read and work in: Arrow's buffers as they lie, and scratch that threads keep."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from lookalike.errors import InputError
 from lookalike.represent import shingle as kernels
-from lookalike.types import I64Array, U8Array
+from lookalike.types import BoolArray, I64Array, U8Array
 
-__all__ = ["memory", "text_buffers"]
+__all__ = ["byte_buffers", "is_binary", "list_buffers", "memory", "missing", "number_buffer", "stored", "text_buffers"]
 
 # What a thread may hold on to between batches, per array; a larger one is given back after its batch.
 KEEP_BYTES = 256 << 20
@@ -45,6 +45,83 @@ def text_buffers(texts: pa.Array) -> tuple[U8Array, I64Array]:
     offsets = offsets[texts.offset : texts.offset + len(texts) + 1]
     data = np.frombuffer(data_buffer, np.uint8) if data_buffer is not None else np.empty(0, np.uint8)
     return data, offsets.astype(np.int64)
+
+
+def stored(items: pa.Array) -> pa.Array:
+    """An array without what only names it: extension types as their storage, dictionaries as their values."""
+    if isinstance(items, pa.ExtensionArray):
+        items = items.storage
+    return items.dictionary_decode() if pa.types.is_dictionary(items.type) else items
+
+
+def missing(items: pa.Array) -> BoolArray:
+    """Which rows are null."""
+    if not items.null_count:
+        return np.zeros(len(items), np.bool_)
+    gone: BoolArray = items.is_null().to_numpy(zero_copy_only=False)
+    return gone
+
+
+def is_binary(kind: pa.DataType) -> bool:
+    """Whether `byte_buffers` reads a type."""
+    tests = (pa.types.is_fixed_size_binary, pa.types.is_binary, pa.types.is_large_binary, pa.types.is_binary_view)
+    return any(test(kind) for test in tests)
+
+
+def byte_buffers(items: pa.Array) -> tuple[U8Array, I64Array]:
+    """The bytes and the n + 1 offsets of binary rows; where all have one width, undefined bytes stand for a null."""
+    if not pa.types.is_fixed_size_binary(items.type):
+        data, offsets = text_buffers(items)
+        return data[offsets[0] : offsets[-1]], offsets - offsets[0]
+    width = items.type.byte_width
+    whole = items.buffers()[1]
+    data = np.empty(0, np.uint8) if whole is None else np.frombuffer(whole, np.uint8)
+    return data[items.offset * width :][: len(items) * width], np.arange(len(items) + 1, dtype=np.int64) * width
+
+
+def list_buffers(lists: pa.Array, what: str) -> tuple[pa.Array, I64Array]:
+    """The elements and the n + 1 offsets of an Arrow list or map array; those behind a null row are undefined.
+
+    Raises:
+        InputError: that `what` must be lists, if they are not.
+    """
+    kind, rows = lists.type, len(lists)
+    if pa.types.is_null(kind):
+        return pa.nulls(0), np.zeros(rows + 1, np.int64)
+    if pa.types.is_fixed_size_list(kind):
+        size = kind.list_size
+        return lists.values.slice(lists.offset * size, rows * size), np.arange(rows + 1, dtype=np.int64) * size
+    if pa.types.is_list_view(kind) or pa.types.is_large_list_view(kind):
+        offsets = np.zeros(rows + 1, np.int64)
+        np.cumsum(lists.value_lengths().fill_null(0).to_numpy(zero_copy_only=False), out=offsets[1:])
+        return lists.flatten(), offsets
+    if not (pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_map(kind)):
+        raise InputError(f"{what} must be lists, not {kind}")
+    offsets = lists.offsets.to_numpy().astype(np.int64)
+    return lists.values.slice(offsets[0], offsets[-1] - offsets[0]), offsets - offsets[0]
+
+
+def number_buffer(numbers: pa.Array, what: str) -> NDArray[Any]:
+    """The numbers of an array as they lie; those behind a null are undefined.
+
+    Raises:
+        InputError: that `what` must hold numbers, if they do not.
+    """
+    numbers = stored(numbers)
+    kind = numbers.type
+    if pa.types.is_null(kind):
+        return np.zeros(len(numbers), np.float32)
+    if pa.types.is_boolean(kind):
+        numbers = numbers.cast(pa.uint8())
+    elif pa.types.is_decimal(kind):
+        numbers = numbers.cast(pa.float64())
+    elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+        raise InputError(f"{what} must hold numbers, not {kind}")
+    dtype = np.dtype(numbers.type.to_pandas_dtype())
+    whole = numbers.buffers()[1]
+    if whole is None or not len(numbers):
+        return np.zeros(len(numbers), dtype)
+    return np.frombuffer(whole, dtype, len(numbers), numbers.offset * dtype.itemsize)
 
 
 class _Memory(threading.local):

@@ -14,7 +14,16 @@ from lookalike.represent.buffers import memory, text_buffers
 from lookalike.spec import C1, C2, GOLDEN, hash_bytes, mix
 from lookalike.types import I64Array, Sets, U8Array, U64Array
 
-__all__ = ["element_sets", "hash_cells", "hash_ints", "hash_raw", "hash_strings", "sets_of_hashes"]
+__all__ = [
+    "element_sets",
+    "hash_cells",
+    "hash_elements",
+    "hash_ints",
+    "hash_raw",
+    "hash_strings",
+    "plain_elements",
+    "sets_of_hashes",
+]
 
 
 @kernel("void(Array(uint64,1,'C',readonly=True), uint64[::1])")
@@ -98,16 +107,16 @@ def element_sets(lists: pa.Array) -> Sets:
     sizes = lists.value_lengths().fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
     offsets = np.zeros(rows + 1, np.int64)
     np.cumsum(sizes, out=offsets[1:])
-    elements = _plain(lists.flatten())
+    elements = plain_elements(lists.flatten())
     if elements.null_count:
         valid = elements.is_valid().to_numpy(zero_copy_only=False)
         kept = np.concatenate([np.zeros(1, np.int64), np.cumsum(valid, dtype=np.int64)])
         offsets = kept[offsets]
         elements = elements.drop_null()
-    return sets_of_hashes(_hash_elements(elements), offsets, 0, 0)
+    return sets_of_hashes(hash_elements(elements), offsets, 0, 0)
 
 
-def _plain(elements: pa.Array) -> pa.Array:
+def plain_elements(elements: pa.Array) -> pa.Array:
     """A dictionary's values, among which may be nulls; views as strings, for Arrow cannot filter views."""
     if pa.types.is_dictionary(elements.type):
         elements = elements.dictionary_decode()
@@ -118,7 +127,8 @@ def _plain(elements: pa.Array) -> pa.Array:
     return elements
 
 
-def _hash_elements(elements: pa.Array) -> U64Array:
+def hash_elements(elements: pa.Array) -> U64Array:
+    """The hash of each element, integer or string, of an array without nulls."""
     kind = elements.type
     hashes = np.empty(len(elements), np.uint64)
     if pa.types.is_boolean(kind):
