@@ -168,6 +168,8 @@ TWINS = {
     "shingle_tokens": "tests.reference.text:shingle_hashes",
     "_hash_ints": "tests.reference.hashing:hash_int",
     "_hash_spans": "tests.reference.hashing:hash_bytes",
+    "collect_bags": "tests.reference.bags:collected",
+    "fingerprint_vectors": "tests.reference.vectors:vector_fingerprint",
     "_fill_constants": "tests.reference.hashing:minhash_constants",
     "minhash_rows": "tests.reference.hashing:signature",
     "fill_flips": "tests.reference.vectors:flip_signs",

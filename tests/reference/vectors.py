@@ -8,7 +8,13 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from tests.reference.hashing import C1, C2, MASK, G, mix
+from tests.reference.hashing import C1, C2, MASK, G, hash_bytes, mix
+
+
+def vector_fingerprint(vector: Sequence[float]) -> tuple[int, int]:
+    """128 bits of the float32 of a vector, in which zero has no sign."""
+    raw = b"".join(struct.pack("<f", number or 0.0) for number in vector)
+    return hash_bytes(raw, C1), hash_bytes(raw, C2)
 
 
 def flip_signs(blocks: int, width: int, seed: int, rounds: int = 3) -> list[list[list[int]]]:
@@ -121,6 +127,8 @@ def nearest_by_bits(items: Sequence[Sequence[int]], query: Sequence[int], count:
     distances = [sum((a ^ b).bit_count() for a, b in zip(item, query, strict=True)) for item in items]
     order = sorted(range(len(items)), key=lambda number: (distances[number], number))
     return (order + [-1] * count)[:count]
+
+
 def minkowski(x: Sequence[float], y: Sequence[float], order: float) -> float:
     """The distance, its sum rounded once."""
     differences = [abs(a - b) for a, b in zip(x, y, strict=True)]

@@ -1,0 +1,39 @@
+"""Bags as dicts, with exact sums."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable
+from itertools import groupby
+
+import numpy as np
+
+from tests.reference.hashing import C1, C2, MASK, hash_bytes, hash_element, mix
+
+Element = int | str | bytes
+
+
+def collected(pairs: Iterable[tuple[Element, float]]) -> dict[int, float]:
+    """Hash -> weight, ascending: repeated elements added from the smallest weight on, zeros gone."""
+    hashed = sorted((hash_element(element), float(weight)) for element, weight in pairs)
+    with np.errstate(over="ignore"):
+        sums = {x: float(np.float32(_sum(w for _, w in run))) for x, run in groupby(hashed, lambda pair: pair[0])}
+    return {x: weight for x, weight in sums.items() if weight != 0}
+
+
+def _sum(weights: Iterable[float]) -> float:
+    # The sum() of newer Pythons corrects its rounding errors.
+    total = 0.0
+    for weight in weights:
+        total += weight
+    return total
+
+
+def fingerprint(bag: dict[int, float]) -> tuple[int, int]:
+    if not bag:
+        return hash_bytes(b"", C1), hash_bytes(b"", C2)
+    loads = {x: int.from_bytes(struct.pack("<f", weight), "little") for x, weight in bag.items()}
+    return (
+        sum(mix((mix(x ^ C1) + load) & MASK) for x, load in loads.items()) & MASK,
+        sum(mix((mix((x + C2) & MASK) + load) & MASK) for x, load in loads.items()) & MASK,
+    )
