@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookalike.jit import device, kernel, peek
-from lookalike.simd import add, load, load_first, multiply_add, total, zeros
+from lookalike.simd import add, load, load_first, multiply_add, pointer, total, zeros
 from lookalike.types import F64Array, I64Array, U64Array
 
 __all__ = ["cosine", "cosine_pairs", "dot", "norms", "row_norms"]
@@ -29,7 +29,7 @@ _CLOSE = 1.0 - 1e-9
 
 @device
 def dot(x, i, y, j, count):
-    """Σ x[i + k]·y[j + k] of float32, k < count, in 32 partial sums."""
+    """Σ x[i + k]·y[j + k] of float32, k < count, in 32 partial sums; x and y are pointers."""
     a, b, c, d = zeros(), zeros(), zeros(), zeros()
     k = 0
     while k + 32 <= count:
@@ -56,10 +56,11 @@ def cosine_pairs(offsets, floats, lengths, left, right, threshold, skip, scores)
 
     floats and lengths are the words of the rows, read as float32 and as float64.
     """
+    data = pointer(floats)
     for p in range(len(left)):
         i, j = offsets[left[p]] + skip, offsets[right[p]] + skip
         count = 2 * (offsets[left[p] + 1] - i - 1)
-        product = dot(floats, 2 * i + 2, floats, 2 * j + 2, count)
+        product = dot(data, 2 * i + 2, data, 2 * j + 2, count)
         scale = lengths[i] * lengths[j]
         scores[p] = -np.inf
         if scale > 0.0:
@@ -78,9 +79,9 @@ def cosine_pairs(offsets, floats, lengths, left, right, threshold, skip, scores)
 def row_norms(vectors, out):
     """out[i] = the Euclidean length of vector i, its squares summed as `dot` does."""
     items, dimensions = vectors.shape
-    flat = vectors.reshape(items * dimensions)
+    data = pointer(vectors.reshape(items * dimensions))
     for i in range(items):
-        out[i] = np.sqrt(dot(flat, i * dimensions, flat, i * dimensions, dimensions))
+        out[i] = np.sqrt(dot(data, i * dimensions, data, i * dimensions, dimensions))
 
 
 def norms(vectors: NDArray[np.float32]) -> F64Array:

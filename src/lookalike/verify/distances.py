@@ -20,8 +20,8 @@ import math
 
 import numpy as np
 
-from lookalike.jit import device, kernel, peek
-from lookalike.simd import add, apart, higher, highest, load, load_first, multiply, total, zeros
+from lookalike.jit import device, kernel
+from lookalike.simd import add, apart, higher, highest, load, load_first, multiply, pointer, total, zeros
 from lookalike.types import F64Array, I64Array, U64Array
 
 __all__ = ["minkowski", "minkowski_pairs"]
@@ -98,7 +98,7 @@ def _of_order(x, i, j, count, most, order):
     limit = (most / largest) ** order * (1.0 + order * _SLACK)
     powers = 0.0
     for k in range(count):
-        difference = abs(np.float64(peek(x, i + k)) - np.float64(peek(x, j + k)))
+        difference = abs(np.float64(x[i + k]) - np.float64(x[j + k]))
         powers += (difference / largest) ** order
         if powers > limit:
             return math.inf
@@ -111,17 +111,18 @@ def _of_order(x, i, j, count, most, order):
 )
 def minkowski_pairs(offsets, floats, left, right, most, order, scores):
     """scores[p] = minus the distance of the rows left[p] and right[p] where that is <= most, otherwise -inf."""
+    data = pointer(floats)
     for p in range(len(left)):
         i, j = 2 * offsets[left[p]], 2 * offsets[right[p]]
         count = 2 * offsets[left[p] + 1] - i
         if order == 1.0:
-            distance = _manhattan(floats, i, j, count, most)
+            distance = _manhattan(data, i, j, count, most)
         elif order == 2.0:
-            distance = _euclidean(floats, i, j, count, most)
+            distance = _euclidean(data, i, j, count, most)
         elif order == math.inf:
-            distance = _largest(floats, i, j, count, most)
+            distance = _largest(data, i, j, count, most)
         else:
-            distance = _of_order(floats, i, j, count, most, order)
+            distance = _of_order(data, i, j, count, most, order)
         # 0 - 0 is 0, while -0 would be another number in a file.
         scores[p] = 0.0 - distance if distance <= most else -math.inf
 

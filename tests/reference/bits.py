@@ -1,0 +1,35 @@
+"""Bit strings as Python integers: sampled positions, band keys and distances."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from tests.reference.hashing import MASK, G, P, mix
+
+
+def as_integer(words: Sequence[int]) -> int:
+    """Position p of the string in bit p."""
+    return sum(word << 64 * i for i, word in enumerate(words))
+
+
+def positions(bits: int, bands: int, rows: int, seed: int) -> list[list[int]]:
+    state = mix(mix(seed) ^ P)
+    drawn = [(mix((state + (n + 1) * G) & MASK) >> 32) * bits >> 32 for n in range(bands * rows)]
+    return [drawn[t * rows : (t + 1) * rows] for t in range(bands)]
+
+
+def sampled_key(string: int, band: int, places: Sequence[int]) -> int:
+    h = mix((band + 1) * G & MASK)
+    for start in range(0, len(places), 64):
+        lane = sum((string >> place & 1) << i for i, place in enumerate(places[start : start + 64]))
+        h = mix(h ^ lane)
+    return h
+
+
+def distance(x: int, y: int) -> int:
+    return (x ^ y).bit_count()
+
+
+def similarity(x: int, y: int, bits: int) -> Fraction:
+    return 1 - Fraction(distance(x, y), bits)
