@@ -7,13 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BoolArray", "F64Array", "I64Array", "Sets", "U8Array", "U16Array", "U32Array", "U64Array"]
+__all__ = ["BoolArray", "F32Array", "F64Array", "I64Array", "Sets", "U8Array", "U16Array", "U32Array", "U64Array"]
 
 U8Array = NDArray[np.uint8]
 U16Array = NDArray[np.uint16]
 U32Array = NDArray[np.uint32]
 U64Array = NDArray[np.uint64]
 I64Array = NDArray[np.int64]
+F32Array = NDArray[np.float32]
 F64Array = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
@@ -24,7 +25,8 @@ class Sets:
 
     `fingerprints[i]` are 128 bits of the set (of the raw bytes for an item without elements): equal for identical
     items only. `invalid` counts items with invalid UTF-8 (replaced by U+FFFD), `short` those with fewer tokens than a
-    shingle (one shingle, the whole).
+    shingle (one shingle, the whole). `weights`, parallel to `values`, makes bags of the sets; the fingerprints are then
+    those of the elements with their weights.
     """
 
     offsets: I64Array
@@ -32,6 +34,7 @@ class Sets:
     fingerprints: U64Array
     invalid: int = 0
     short: int = 0
+    weights: F32Array | None = None
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
