@@ -6,7 +6,7 @@ import numpy as np
 
 from lookalike.jit import device, load_u64, peek
 
-__all__ = ["C1", "C2", "GOLDEN", "TOKEN_FACTOR", "VERSION", "hash_bytes", "hash_span", "mix"]
+__all__ = ["C1", "C2", "GOLDEN", "TOKEN_FACTOR", "VERSION", "hash_bytes", "hash_span", "ln", "mix"]
 
 VERSION = 1
 
@@ -21,6 +21,8 @@ _S30 = np.uint64(30)
 _S27 = np.uint64(27)
 _S31 = np.uint64(31)
 _ONES = np.uint64(0xFFFFFFFFFFFFFFFF)
+_ROOT_HALF = 0x3FE6A09E667F3BCD
+_LN2 = 0.6931471805599453
 
 
 @device
@@ -61,3 +63,22 @@ def hash_bytes(data, start, size, salt):
     for i in range(size):
         lane |= np.uint64(peek(data, start + i)) << np.uint64(8 * i)
     return mix(h ^ lane)
+
+
+@device
+def ln(x):
+    """The natural logarithm of a positive, normal float64, to a few units in the last place.
+
+    Of additions, multiplications and one division alone: a library's logarithm differs in the last bit from one system
+    to the next. With x = m·2^e, m from √½ to √2, and s = (m - 1)/(m + 1), it is e·ln 2 + 2·(s + s³/3 + s⁵/5 + …).
+    """
+    bits = np.float64(x).view(np.int64)
+    e = (bits - _ROOT_HALF) >> 52
+    m = np.int64(bits - (e << 52)).view(np.float64)
+    # `/` would ask whether it divides by zero, and LLVM would not vectorise the loops that call this.
+    s = np.divide(m - 1.0, m + 1.0)
+    z = s * s
+    y = z * z
+    even = 2.0 + y * (2.0 / 5.0 + y * (2.0 / 9.0 + y * (2.0 / 13.0 + y * (2.0 / 17.0))))
+    odd = 2.0 / 3.0 + y * (2.0 / 7.0 + y * (2.0 / 11.0 + y * (2.0 / 15.0 + y * (2.0 / 19.0))))
+    return np.float64(e) * _LN2 + s * (even + z * odd)

@@ -24,15 +24,12 @@ same bits alone and in any batch, on every machine. A matrix product promises no
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lookalike.jit import device, kernel
 from lookalike.spec import C1, GOLDEN, mix
-from lookalike.types import U64Array
+from lookalike.types import F32Array, U64Array
 
 __all__ = ["fill_flips", "flips", "rotate_signs", "sign_bits", "width_of"]
-
-F32Array = NDArray[np.float32]
 
 _ROUNDS = 3
 # With fewer components, three rounds do not mix a vector of one component enough.
