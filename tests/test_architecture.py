@@ -62,7 +62,7 @@ LAYERS: list[dict[str, set[str]]] = [
 # What a folder may know of the layers before it, where that is less than everything.
 ONLY = {
     "theory": {"errors"},
-    "io": {"errors"},
+    "io": {"errors", "jit", "parallel", "spec", "types"},
     "sketch": {"jit", "spec", "types"},
     "collide": {"jit", "spec", "types"},
     "verify": {"jit", "types"},
@@ -187,6 +187,10 @@ TWINS = {
     "jaccard_pairs": "tests.reference.sets:jaccard",
     "attach_rows": "tests.reference.buckets:attach",
     "union_groups": "tests.reference.sets:components",
+    "code_spans": "tests.reference.edges:coded",
+    "count_items": "tests.reference.edges:counted",
+    "place_edges": "tests.reference.edges:placed",
+    "merge_rows": "tests.reference.edges:merged",
     "choose_keepers": "tests.reference.sets:representative",
 }
 

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BoolArray", "F64Array", "I64Array", "Sets", "U8Array", "U16Array", "U32Array", "U64Array"]
+__all__ = ["BoolArray", "F64Array", "I32Array", "I64Array", "Sets", "U8Array", "U16Array", "U32Array", "U64Array"]
 
 U8Array = NDArray[np.uint8]
 U16Array = NDArray[np.uint16]
 U32Array = NDArray[np.uint32]
 U64Array = NDArray[np.uint64]
+I32Array = NDArray[np.int32]
 I64Array = NDArray[np.int64]
 F64Array = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
