@@ -63,7 +63,7 @@ LAYERS: list[dict[str, set[str]]] = [
 # What a folder may know of the layers before it, where that is less than everything.
 ONLY = {
     "theory": {"errors"},
-    "io": {"errors"},
+    "io": {"errors", "jit", "parallel", "spec", "types"},
     "sketch": {"jit", "simd", "spec", "types"},
     "collide": {"jit", "spec", "types"},
     "verify": {"jit", "parallel", "simd", "types"},
@@ -209,6 +209,10 @@ TWINS = {
     "sparse_cosine_pairs": "tests.reference.weighted:cosine",
     "attach_rows": "tests.reference.buckets:attach",
     "union_groups": "tests.reference.sets:components",
+    "code_spans": "tests.reference.edges:coded",
+    "count_items": "tests.reference.edges:counted",
+    "place_edges": "tests.reference.edges:placed",
+    "merge_rows": "tests.reference.edges:merged",
     "choose_keepers": "tests.reference.sets:representative",
 }
 

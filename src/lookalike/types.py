@@ -13,6 +13,7 @@ __all__ = [
     "Dense",
     "F32Array",
     "F64Array",
+    "I32Array",
     "I64Array",
     "Sets",
     "U8Array",
@@ -25,6 +26,7 @@ U8Array = NDArray[np.uint8]
 U16Array = NDArray[np.uint16]
 U32Array = NDArray[np.uint32]
 U64Array = NDArray[np.uint64]
+I32Array = NDArray[np.int32]
 I64Array = NDArray[np.int64]
 F32Array = NDArray[np.float32]
 F64Array = NDArray[np.float64]

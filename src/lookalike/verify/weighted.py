@@ -23,9 +23,9 @@ from lookalike.types import F32Array, F64Array, I64Array, U64Array
 
 __all__ = [
     "bag_rows",
-    "sparse_cosine_pairs",
     "pack_bags",
     "sparse_cosine",
+    "sparse_cosine_pairs",
     "weighted_jaccard",
     "weighted_jaccard_pairs",
 ]
