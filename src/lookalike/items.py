@@ -182,7 +182,7 @@ def open_items(source: Source, config: Config) -> Items:
     form = forms[0]
     compared = str(config.shingle) if form == "text" else form
     ids = config.id or source.natural_id
-    dimensions = _dimensions(source, columns[0]) if form in ("vectors", "bits") else None
+    dimensions = _dimensions(source, columns[0], form) if form in ("vectors", "bits") else None
     return Items(source, tuple(columns), ids, config.unit, compared, form, dimensions, config.group_by)
 
 
@@ -197,17 +197,25 @@ def _form(source: Source, field: pa.Field, config: Config) -> str:
     raise InputError(f"column {field.name!r}{_where(source)} holds {field.type}: an item must be {taken}")
 
 
-def _dimensions(source: Source, column: str) -> int | None:
-    """How many components the vectors of a column have: as its type says, or as the first of them has."""
-    kind = source.schema().field(column).type
+def _dimensions(source: Source, column: str, form: str) -> int | None:
+    """How many components the vectors of a column have, or bits: as its type says, or as the first of them has."""
+    field = source.schema().field(column)
+    kind = field.type
+    if field.metadata and b"bits" in field.metadata:
+        return int(field.metadata[b"bits"])
     if pa.types.is_fixed_size_list(kind):
         return int(kind.list_size)
+    if pa.types.is_fixed_size_binary(kind):
+        return 8 * int(kind.byte_width)
+    in_bytes = not is_list(kind)
     batches = source.batches([column])
     with contextlib.closing(batches):  # type: ignore[type-var]
         for batch in batches:
-            lengths = batch.rows.column(0).value_lengths().drop_null()
+            values = batch.rows.column(0)
+            lengths = (pc.binary_length(values) if in_bytes else values.value_lengths()).drop_null()
             if len(lengths):
-                return int(lengths[0].as_py())
+                length = int(lengths[0].as_py())
+                return length if not in_bytes else 8 * length if form == "bits" else length // 4
     return None
 
 

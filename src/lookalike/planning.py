@@ -104,7 +104,7 @@ def _plan_vectors(collection: Collection, config: Config) -> Plan:
         bands=config.bands,
         rows=config.rows,
         items=_rounded(count),
-        set_size=items.dimensions or 1,
+        set_size=items.dimensions or sample.mean_size,
         background=(sample.similarities, sample.shares) if sample.pairs else None,
         measure=config.scale.measure,
         exhaustive=exhaustive,

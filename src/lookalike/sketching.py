@@ -249,7 +249,7 @@ class _Passing:
         counts, batch = self._counts, done.batch
         own = part is self._collection.items
         rows = batch.batch.rows.num_rows
-        if isinstance(done.items, Dense) and done.items.bad:
+        if done.items.bad:
             self._note_bad(part, batch, done.items.bad)
         self._collectors[self.part].add(batch)
         if own:
@@ -343,7 +343,7 @@ class _Passing:
 
 def _apart(items: Sets | Dense, first: int, part: int) -> Sets | Dense:
     """The same, with fingerprints of their own for bad items: what cannot be compared is identical to nothing."""
-    if isinstance(items, Sets) or not items.bad:
+    if not items.bad:
         return items
     rows = np.array([row for row, _ in items.bad])
     fingerprints = items.fingerprints.copy()

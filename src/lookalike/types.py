@@ -48,6 +48,8 @@ class Sets:
     invalid: int = 0
     short: int = 0
     weights: F32Array | None = None
+    # Items that cannot be compared, and are therefore empty: (row, what is wrong with it).
+    bad: list[tuple[int, str]] = field(default_factory=list)
 
     def __len__(self) -> int:
         return len(self.offsets) - 1

@@ -10,7 +10,9 @@ import pyarrow as pa
 
 from lookalike.config import Config
 from lookalike.errors import OptionError
+from lookalike.measures.bags import WeightedJaccard
 from lookalike.measures.base import Measure, is_list
+from lookalike.measures.bits import Hamming
 from lookalike.measures.distances import Distance
 from lookalike.measures.sets import Identity, Jaccard
 from lookalike.measures.vectors import Cosine
@@ -22,25 +24,41 @@ __all__ = ["default_measure", "form_of", "forms_for", "measure_of"]
 # The forms of items that each measure takes, and which of them has it by default.
 _FORMS = {
     "jaccard": ("text", "sets"),
+    "weighted-jaccard": ("bags",),
     "cosine": ("vectors",),
+    "hamming": ("bits",),
 }
-_DEFAULTS = {"text": "jaccard", "sets": "jaccard", "vectors": "cosine"}
+_DEFAULTS = {
+    "text": "jaccard",
+    "sets": "jaccard",
+    "vectors": "cosine",
+    "bags": "weighted-jaccard",
+    "bits": "hamming",
+}
 
 
 def form_of(kind: pa.DataType, measure: str | None, *, is_text: bool) -> str | None:
     """What a column of this type holds for a measure: text, sets, vectors, bags or bits; None if nothing."""
     takes = forms_for(measure)
+    return next((form for form in _possible(kind, is_text=is_text) if form in takes), None)
+
+
+def _possible(kind: pa.DataType, *, is_text: bool) -> tuple[str, ...]:
+    """What a column of this type can hold, the likeliest first."""
+    if pa.types.is_fixed_size_binary(kind):
+        return ("bits",)
     if is_text:
-        possible = ["text"]
-    elif is_list(kind):
+        return ("text", "bits", "vectors") if pa.types.is_binary(kind) or pa.types.is_large_binary(kind) else ("text",)
+    if pa.types.is_map(kind):
+        return ("bags",)
+    if is_list(kind):
         inner = kind.value_type
         if pa.types.is_floating(inner):
-            possible = ["vectors"]
-        else:
-            possible = ["sets", "vectors"] if pa.types.is_integer(inner) or pa.types.is_boolean(inner) else ["sets"]
-    else:
-        possible = []
-    return next((form for form in possible if form in takes), None)
+            return ("vectors",)
+        if pa.types.is_struct(inner):
+            return ("bags",)
+        return ("sets", "bags", "vectors", "bits") if pa.types.is_integer(inner) else ("sets", "bags", "bits")
+    return ()
 
 
 def forms_for(measure: str | None) -> tuple[str, ...]:
@@ -63,6 +81,10 @@ def measure_of(config: Config, form: str, dimensions: int | None = None, plan: P
         return Cosine(dimensions, config.seed)
     if config.measure is not None and order_of(config.measure) is not None:
         return Distance(config.measure, dimensions, plan, config.seed)
+    if config.measure == "hamming":
+        return Hamming(dimensions, config.seed)
+    if config.measure == "weighted-jaccard":
+        return WeightedJaccard(plan, config.seed)
     if config.measure in (None, "jaccard"):
         return Jaccard(config.shingle, 0 if plan is None else plan.slots, config.seed)
     raise OptionError(f"measure is {config.measure!r}: not for {form}")

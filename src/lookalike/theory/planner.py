@@ -97,7 +97,7 @@ def prices_of(measure: str, size: float) -> Prices:
         pair = 0.3 + 0.022 * size
         return Prices(slot=5.0, band=BAND_NS, verify=12.0, again=3_000.0 + 2.0 * size, pair=pair, at_once=width)
     if measure == "hamming":
-        return Prices(slot=1.0, band=BAND_NS, verify=20.0, again=100.0, pair=1.0 + size / 256.0)
+        return Prices(slot=1.0, band=BAND_NS, verify=20.0, again=100.0, pair=12.0 + size / 256.0)
     if is_stable(measure) or measure.startswith("lr:"):
         return Prices(
             slot=2.0 + 0.045 * size, band=BAND_NS, verify=20.0 + 0.3 * size, again=2.0 * size, pair=1.0 + 0.03 * size

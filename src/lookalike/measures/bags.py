@@ -1,0 +1,87 @@
+"""Weighted sets: weighted Jaccard by consistent sampling."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.collide.band import band_keys
+from lookalike.collide.buckets import Likeness
+from lookalike.config import Config
+from lookalike.errors import OptionError
+from lookalike.measures.base import Judge
+from lookalike.measures.rows import all_rows
+from lookalike.measures.sets import in_groups
+from lookalike.represent.bags import bags
+from lookalike.sketch.weighted import sketch_bags
+from lookalike.theory import Plan
+from lookalike.types import F64Array, I64Array, Sets, U32Array, U64Array
+from lookalike.verify.weighted import bag_rows, weighted_jaccard
+
+__all__ = ["WeightedJaccard"]
+
+
+def bags_of(items: pa.Array, *, negative: bool) -> Sets:
+    """The bags of a column."""
+    found = bags(items, negative=negative)
+    return Sets(found.offsets, found.values, found.fingerprints, weights=found.weights, bad=found.bad)
+
+
+class WeightedJaccard:
+    """Σ min / Σ max of the weights of two bags."""
+
+    name = "weighted-jaccard"
+
+    def __init__(self, plan: Plan | None, seed: int) -> None:
+        self._slots = 0 if plan is None else plan.slots
+        self._seed = seed
+
+    def represent(self, items: pa.Array, groups: U64Array | None = None) -> Sets:
+        return in_groups(bags_of(items, negative=False), groups)
+
+    def keys(self, items: Sets, bands: int, rows: int) -> U64Array:
+        assert items.weights is not None
+        slots = sketch_bags(items.offsets, items.values, items.weights, self._slots, self._seed)
+        return np.ascontiguousarray(band_keys(slots, bands, rows).T)
+
+    def judge(self, config: Config) -> Judge | None:
+        if config.verify == "none":
+            return None
+        if config.verify == "sketch":
+            raise OptionError("verify=sketch is not for weighted-jaccard: use exact or none")
+        return BagJudge(config.threshold)
+
+
+class BagJudge:
+    """Compares bags by their sorted elements and weights."""
+
+    lowest = -math.inf
+    has_elements = False
+
+    def __init__(self, threshold: float) -> None:
+        self.threshold = threshold
+
+    def lengths(self, sizes: U32Array) -> I64Array:
+        wide = sizes.astype(np.int64)
+        return wide + (wide + 1) // 2
+
+    def rows(self, items: Sets) -> tuple[I64Array, U64Array]:
+        assert items.weights is not None
+        return bag_rows(items.offsets, items.values, items.weights)
+
+    def compare(
+        self, offsets: I64Array, words: U64Array, left: I64Array, right: I64Array, threshold: float
+    ) -> F64Array:
+        return weighted_jaccard(offsets, words, left, right, threshold)
+
+    def similarity(self, scores: F64Array) -> F64Array:
+        return scores
+
+    def likeness(self, offsets: I64Array, words: U64Array) -> Likeness | None:
+        return None
+
+    def scan(self, offsets: I64Array, words: U64Array, threads: int) -> Iterator[tuple[I64Array, I64Array]]:
+        return all_rows(len(offsets) - 1)

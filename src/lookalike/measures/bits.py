@@ -1,0 +1,85 @@
+"""Hamming similarity of strings of bits: sampled bits for the bands, counted differences for the rest."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.collide.buckets import Likeness
+from lookalike.config import Config
+from lookalike.errors import OptionError
+from lookalike.measures.base import Judge
+from lookalike.measures.rows import all_rows
+from lookalike.measures.vectors import grouped_keys, in_groups, row_offsets
+from lookalike.represent.vectors import packed_bits
+from lookalike.sketch.sampling import sampled_keys
+from lookalike.types import Dense, F64Array, I64Array, U32Array, U64Array
+from lookalike.verify.hamming import hamming
+
+__all__ = ["BitJudge", "Hamming"]
+
+
+class Hamming:
+    """The share of the bits in which two strings of one length agree."""
+
+    name = "hamming"
+
+    def __init__(self, bits: int | None, seed: int) -> None:
+        self.bits = bits
+        self._seed = seed
+
+    def represent(self, items: pa.Array, groups: U64Array | None = None) -> Dense:
+        found = packed_bits(items, self.bits)
+        return in_groups(Dense(found.words, found.fingerprints, found.present, found.bad), groups)
+
+    def keys(self, items: Dense, bands: int, rows: int) -> U64Array:
+        if not bands:
+            return np.empty((0, len(items)), np.uint64)
+        return grouped_keys(sampled_keys(items.values, self._length, bands, rows, self._seed), items)
+
+    @property
+    def _length(self) -> int:
+        assert self.bits is not None, "the number of bits is known before a string is hashed"
+        return self.bits
+
+    def judge(self, config: Config) -> Judge | None:
+        if config.verify == "none":
+            return None
+        if config.verify == "sketch":
+            raise OptionError("verify=sketch is not for hamming: comparing the bits themselves takes no longer")
+        return BitJudge(self.bits or 1, config.threshold)
+
+
+class BitJudge:
+    """Counts the bits that differ."""
+
+    lowest = -math.inf
+    has_elements = False
+
+    def __init__(self, bits: int, threshold: float) -> None:
+        self._bits = bits
+        self.threshold = threshold
+
+    def lengths(self, sizes: U32Array) -> I64Array:
+        return sizes.astype(np.int64)
+
+    def rows(self, items: Dense) -> tuple[I64Array, U64Array]:
+        words = items.values if items.present.all() else items.values[items.present]
+        return row_offsets(items, words), np.ascontiguousarray(words).reshape(-1)
+
+    def compare(
+        self, offsets: I64Array, words: U64Array, left: I64Array, right: I64Array, threshold: float
+    ) -> F64Array:
+        return hamming(offsets, words, left, right, threshold, self._bits)
+
+    def similarity(self, scores: F64Array) -> F64Array:
+        return scores
+
+    def likeness(self, offsets: I64Array, words: U64Array) -> Likeness | None:
+        return None
+
+    def scan(self, offsets: I64Array, words: U64Array, threads: int) -> Iterator[tuple[I64Array, I64Array]]:
+        return all_rows(len(offsets) - 1)
