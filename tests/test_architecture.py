@@ -28,7 +28,7 @@ LAYERS: list[dict[str, set[str]]] = [
         "types": set(),
         "wording": set(),
     },
-    {"shingle": set(), "spec": set()},
+    {"scale": set(), "shingle": set(), "spec": set()},
     {"config": set()},
     {
         "represent": set(),
@@ -43,6 +43,7 @@ LAYERS: list[dict[str, set[str]]] = [
     {"items": set(), "grouping": set()},
     # What stages are made of, each beside the others.
     {
+        "auditing": set(),
         "collection": set(),
         "giants": set(),
         "identify": set(),
@@ -174,6 +175,7 @@ TWINS = {
     "minhash_rows": "tests.reference.hashing:signature",
     "fill_flips": "tests.reference.vectors:flip_signs",
     "rotate_signs": "tests.reference.vectors:rotated_signs",
+    "key_rows": "tests.reference.vectors:sign_key",
     "fill_stable": "tests.reference.vectors:stable_draw",
     "project_rows": "tests.reference.vectors:stable_slot",
     "fill_positions": "tests.reference.bits:positions",
@@ -188,6 +190,7 @@ TWINS = {
     "_shared_bands": "tests.reference.buckets:shared_bands",
     "count_elements": "tests.reference.buckets:count_elements",
     "prefix_entries": "tests.reference.buckets:prefix_entries",
+    "rank_items": "tests.reference.audit:rank",
     "audit_rows": "tests.reference.audit:audited",
     "index_items": "tests.reference.audit:audited",
     "add_overlaps": "tests.reference.buckets:overlaps",

@@ -11,7 +11,7 @@ import pytest
 
 import lookalike
 from lookalike.certify.intervals import clopper_pearson
-from lookalike.collide.buckets import Buckets
+from lookalike.collide.buckets import Walk
 from lookalike.grouping import Part
 from lookalike.types import I64Array
 from tests.planted import planted_pairs
@@ -42,13 +42,13 @@ def test_a_healthy_run_finds_what_it_says_and_raises_no_alarm() -> None:
 
 
 def test_a_silent_cap_is_caught_by_the_audit_and_by_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = Buckets.candidates
+    whole = Walk.span
 
-    def capped(self: Buckets, *arguments: Any, **options: Any) -> Iterator[tuple[I64Array, I64Array]]:
+    def capped(self: Walk, *arguments: Any, **options: Any) -> Iterator[tuple[I64Array, I64Array]]:
         for left, right in whole(self, *arguments, **options):
             yield left[: len(left) // 2], right[: len(right) // 2]
 
-    monkeypatch.setattr(Buckets, "candidates", capped)
+    monkeypatch.setattr(Walk, "span", capped)
     result = lookalike.dedup(planted(), audit=2 * PAIRS)
     said = certificate(result)
     assert said["recall"]["low"] > 0.98

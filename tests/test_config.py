@@ -22,7 +22,6 @@ from lookalike.shingle import Shingle, parse_normalize, parse_shingle
         ({"threshold": float("nan")}, "threshold is nan: it must be above 0 and up to 1"),
         ({"threshold": "0.8"}, "threshold is '0.8': it must be a number above 0 and up to 1"),
         ({"threshold": True}, "threshold is True: it must be a number above 0 and up to 1"),
-        ({"threshold": None}, "threshold is None: it must be a number above 0 and up to 1"),
         ({"recall": 1}, "recall is 1: it must be above 0 and below 1"),
         ({"recall": 0.0}, "recall is 0.0: it must be above 0 and below 1"),
         ({"bands": 5}, "bands is given without rows: give both, or neither and let the plan choose"),

@@ -108,11 +108,11 @@ def test_a_sample_of_the_first_rows_counts_what_it_read() -> None:
     config = make_config(shingle="word:2")
     items = open_items(open_source(texts, batch_rows=8), config)
     measure = Jaccard(config.shingle, 1, 0)
-    some, whole = sample.sample_items(items, measure, rows=20), sample.sample_items(items, measure)
+    some, whole = sample.sample_items(items, measure, config, rows=20), sample.sample_items(items, measure, config)
     assert (some.items, some.rows) == (20, 20)
     assert (whole.items, whole.rows) == (len(texts), len(texts))
     assert 0 < some.text_bytes < whole.text_bytes
-    first = sample.sample_items(open_items(open_source(texts[:20]), config), measure)
+    first = sample.sample_items(open_items(open_source(texts[:20]), config), measure, config)
     assert some.shares.tolist() == first.shares.tolist()
 
 
