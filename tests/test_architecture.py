@@ -63,7 +63,7 @@ LAYERS: list[dict[str, set[str]]] = [
 
 # What a folder may know of the layers before it, where that is less than everything.
 ONLY = {
-    "theory": {"errors"},
+    "theory": {"errors", "scale"},
     "io": {"errors", "jit", "parallel", "spec", "types"},
     "sketch": {"jit", "simd", "spec", "types"},
     "collide": {"jit", "spec", "types"},

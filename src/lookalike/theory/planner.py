@@ -41,11 +41,11 @@ import numpy as np
 import numpy.typing as npt
 
 from lookalike.errors import OptionError
+from lookalike.scale import order_of
 from lookalike.theory import draw
 from lookalike.theory.checks import real, share, whole
 from lookalike.theory.curve import candidate_probability, panels
 from lookalike.theory.families import (
-    FAMILIES,
     Array,
     Family,
     FloatOrArray,
@@ -98,7 +98,7 @@ def prices_of(measure: str, size: float) -> Prices:
         return Prices(slot=5.0, band=BAND_NS, verify=12.0, again=3_000.0 + 2.0 * size, pair=pair, at_once=width)
     if measure == "hamming":
         return Prices(slot=1.0, band=BAND_NS, verify=20.0, again=100.0, pair=12.0 + size / 256.0)
-    if is_stable(measure) or measure.startswith("lr:"):
+    if order_of(measure) is not None:
         return Prices(
             slot=2.0 + 0.045 * size, band=BAND_NS, verify=20.0 + 0.3 * size, again=2.0 * size, pair=1.0 + 0.03 * size
         )
@@ -177,7 +177,7 @@ class Plan:
     @property
     def is_distance(self) -> bool:
         """Whether the measure is a distance, so that pairs count up to the threshold instead of from it on."""
-        return self.measure not in FAMILIES and self.measure != "containment"
+        return order_of(self.measure) is not None
 
     @property
     def family(self) -> Family:
@@ -272,9 +272,11 @@ def plan(
 
     Deterministic: no clock and no random number; equal costs go to fewer slots.
     """
-    distance = is_stable(measure)
+    distance = order_of(measure) is not None
     if distance:
         threshold = _positive("max_distance", threshold)
+        if not is_stable(measure):
+            return _without_family(measure, threshold, recall, items, set_size, allowed=exhaustive and bands is None)
     else:
         family_of(measure)
         threshold = share("threshold", threshold, open_top=False)
@@ -337,6 +339,22 @@ def plan(
         alternatives=tuple(others[:ALTERNATIVES]),
         width=chosen.width,
     )
+
+
+def _without_family(
+    measure: str, threshold: float, recall: float, items: int, set_size: float, *, allowed: bool
+) -> Plan:
+    """The plan for a distance of an order above 2, for which nobody knows a family of hash functions."""
+    if not allowed:
+        raise OptionError(
+            f"measure={measure!r}: no hash functions are known for orders above 2, so all pairs must be compared, "
+            "which needs verify=exact, no bands, rows or group_by, and enough memory"
+        )
+    prices = prices_of(measure, set_size)
+    pairs = (items - 1) / 2.0
+    cost = Cost(0.0, 0.0, (prices.pair or 0.0) * pairs, prices.again)
+    why = "no hash functions are known for orders above 2: all pairs are compared"
+    return Plan(measure, threshold, recall, 0, 0, 1.0, items, pairs, cost, ITEM_BYTES, why, ())
 
 
 def _shape(bands: int, rows: int, width: float | None) -> str:
