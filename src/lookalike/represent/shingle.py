@@ -213,12 +213,12 @@ _ROWS = types.int64(
 
 @kernel(_ROWS)
 def shingle_words(data, offsets, row, k, flags, tables, s, values, row_ends, fingerprints, tally):
-    """Shingle the rows data[offsets[i] : offsets[i+1]] from `row` on: sets of words, with no option but LOWER and EVERY.
+    """Shingle the rows data[offsets[i] : offsets[i+1]] from `row` on: sets of words, no option but LOWER and EVERY.
 
-    values[row_ends[i] : row_ends[i+1]] are the row's distinct elements in order of first occurrence (all elements as
-    they occur, with EVERY); fingerprints[i] are the 128 bits of its set. tally counts the rows with invalid UTF-8 and those with fewer than k tokens; tally[2]
-    is the number of tokens of the last row. Stops in front of a row that needs `shingle_rows` and returns it; otherwise
-    returns the number of rows.
+    values[row_ends[i] : row_ends[i+1]] are the row's distinct elements in order of first occurrence (with EVERY, all
+    elements as they occur); fingerprints[i] are the 128 bits of its set. tally counts the rows with invalid UTF-8 and
+    those with fewer than k tokens; tally[2] is the number of tokens of the last row. Stops in front of a row that needs
+    `shingle_rows` and returns it; otherwise returns the number of rows.
     """
     while row < len(offsets) - 1:
         start, end = offsets[row], offsets[row + 1]
