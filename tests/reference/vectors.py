@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -150,3 +151,19 @@ def minkowski(x: Sequence[float], y: Sequence[float], order: float) -> float:
     if order == 2:
         return math.sqrt(math.fsum(d * d for d in differences))
     return largest * math.pow(math.fsum(math.pow(d / largest, order) for d in differences), 1 / order)
+
+
+def side_by_side(vectors: Sequence[Sequence[Any]], lanes: int) -> list[Any]:
+    """The components of `lanes` vectors at a time, component by component, the last ones padded with zeros."""
+    full = [*map(list, vectors), *([[0] * len(vectors[0])] * (-len(vectors) % lanes))]
+    groups = [full[start : start + lanes] for start in range(0, len(full), lanes)]
+    return [number for group in groups for component in zip(*group, strict=True) for number in component]
+
+
+def rounded(vector: Sequence[np.float32]) -> tuple[np.float32, list[int]]:
+    """A scale and whole numbers up to 127, whose products are the vector as nearly as whole numbers allow."""
+    largest = max(abs(x) for x in vector)
+    if largest <= 1e-30:
+        return np.float32(0), [0] * len(vector)
+    inverse = np.float32(127) / largest
+    return largest / np.float32(127), [round(float(x * inverse)) for x in vector]
