@@ -19,6 +19,7 @@ from lookalike.config import make_config
 from lookalike.io import open_source
 from lookalike.items import open_items
 from lookalike.measures import Jaccard
+from lookalike.measures.texts import Texts
 from tests.near_copies import near_copies
 from tests.reference.sets import jaccard
 from tests.reference.text import shingles
@@ -107,7 +108,7 @@ def test_a_sample_of_the_first_rows_counts_what_it_read() -> None:
     texts = near_copies(6)
     config = make_config(shingle="word:2")
     items = open_items(open_source(texts, batch_rows=8), config)
-    measure = Jaccard(config.shingle, 1, 0)
+    measure = Jaccard(Texts(config), 1, 0)
     some, whole = sample.sample_items(items, measure, config, rows=20), sample.sample_items(items, measure, config)
     assert (some.items, some.rows) == (20, 20)
     assert (whole.items, whole.rows) == (len(texts), len(texts))

@@ -14,6 +14,7 @@ from typing import Any
 from lookalike.collection import Collection
 from lookalike.config import Config
 from lookalike.measures import measure_of
+from lookalike.represent.weights import Frequencies
 from lookalike.sample import Sample, sample_items
 from lookalike.theory import Plan, plan
 
@@ -52,12 +53,14 @@ class Expected:
         return asdict(self)
 
 
-def plan_run(collection: Collection, config: Config) -> tuple[Plan | None, Expected | None]:
+def plan_run(
+    collection: Collection, config: Config, frequencies: Frequencies | None = None
+) -> tuple[Plan | None, Expected | None]:
     """The plan of a run and what to expect of it; identical items need no plan, short runs no expectation."""
     if config.exact:
         return None, None
-    if collection.items.form not in ("text", "sets"):
-        return _plan_vectors(collection, config), None
+    if config.scale.measure != "jaccard":
+        return _plan_on_sample(collection, config, frequencies), None
     given = plan(config.threshold, config.recall, bands=config.bands, rows=config.rows)
     sizes = [part.source.size() for part in collection.parts]
     counts = [part.source.count() for part in collection.parts]
@@ -68,7 +71,7 @@ def plan_run(collection: Collection, config: Config) -> tuple[Plan | None, Expec
         short = sum(count or 0 for count in counts) < LONG_RUN and stored < _LARGE
     if short or not collection.items.source.files:
         return given, None
-    measure = measure_of(config, collection.items.form)
+    measure = measure_of(config, collection.items.form, frequencies=frequencies)
     sample = sample_items(collection.items, measure, config, rows=_SAMPLE_ROWS)
     items = _items(sample, sizes, counts)
     text = int(items * sample.text_bytes / max(1, sample.items))
@@ -87,10 +90,10 @@ def plan_run(collection: Collection, config: Config) -> tuple[Plan | None, Expec
     return chosen, _expected(chosen, sample, items, text, config)
 
 
-def _plan_vectors(collection: Collection, config: Config) -> Plan:
-    """The plan for vectors, always from a sample: how alike they are in general differs from one model to the next."""
+def _plan_on_sample(collection: Collection, config: Config, frequencies: Frequencies | None) -> Plan:
+    """The plan for measures whose items may be anything: how alike they are in general only a sample tells."""
     items = collection.items
-    measure = measure_of(config, items.form, items.dimensions)
+    measure = measure_of(config, items.form, items.dimensions, frequencies=frequencies)
     sample = sample_items(items, measure, config, rows=_SAMPLE_ROWS)
     sizes = [part.source.size() for part in collection.parts]
     counts = [part.source.count() for part in collection.parts]

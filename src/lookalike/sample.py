@@ -27,6 +27,9 @@ __all__ = ["SAMPLE_ITEMS", "Sample", "background", "sample_items"]
 # 1,000 items have half a million pairs: a similarity that one pair in 100,000 has is seen five times, in half a second.
 SAMPLE_ITEMS = 1000
 
+# Words that are compared where each pair of the sample is: half a second.
+_COMPARED_WORDS = 2e8
+
 _BINS = 200
 # Pairs from this similarity on may be copies, or share a template.
 _ALIKE = 0.1
@@ -104,7 +107,7 @@ def sample_items(items: Items, measure: Measure, config: Config, rows: int | Non
     size = np.concatenate(sizes)
     # Identical items are folded before anything is compared; the sample must not hold them twice either.
     _, first = np.unique(np.concatenate(fingerprints), return_index=True)
-    chosen = [i for i in first if size[i] > 0][:SAMPLE_ITEMS]
+    chosen = [i for i in first if size[i] > 0][: SAMPLE_ITEMS if judge.has_elements else _fewer(values)]
     mean = max(1, round(float(size[chosen].mean()))) if chosen else 1
     count = min(seen, rows) if rows is not None else seen
     stored = int(read * count / max(1, seen))
@@ -123,6 +126,12 @@ def sample_items(items: Items, measure: Measure, config: Config, rows: int | Non
         shares[1:] = counted[1:] / pairs
     at = np.arange(_BINS + 1) / _BINS
     return Sample(at[1:], shares[1:], pairs, mean, *read_so_far)
+
+
+def _fewer(rows: list[U64Array]) -> int:
+    """How many items to compare one by one: fewer where they are long."""
+    mean = sum(map(len, rows)) / max(1, len(rows))
+    return min(SAMPLE_ITEMS, max(50, round((_COMPARED_WORDS / max(1.0, mean)) ** 0.5)))
 
 
 def _scores(rows: list[U64Array], judge: Judge) -> F64Array:

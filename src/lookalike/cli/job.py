@@ -10,8 +10,9 @@ import shlex
 import sys
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -131,38 +132,36 @@ class Job:
         return find(self.source, self.config, progress_for(self.quiet), verb=self.verb, against=self.against, work=work)
 
 
-def prepare(
-    verb: str,
-    inputs: list[str],
-    *,
-    output: Path | None,
-    quiet: bool,
-    format: str | None,
-    skip_bad: bool,
-    limit: int | None,
-    tokens: str | None,
-    column: list[str] | None,
-    workdir: Path | None = None,
-    against: list[str] | None = None,
-    **options: Any,
-) -> Job:
-    """Check the options and open the inputs."""
-    if tokens is None:  # a function of the user may use anything
+def prepare(verb: str, given: dict[str, Any]) -> Job:
+    """Check the options that a command was given and open the inputs; what is the command's own is left to it."""
+    if given["tokens"] is None:  # a function of the user may use anything
         load_lean()
     from lookalike.config import make_config
-    from lookalike.io import open_files
     from lookalike.io.source import batch_bytes_for
+    from lookalike.sources import Reading, open_inputs
 
-    config = make_config(tokens=load_tokens(tokens), column=column, skip_bad=skip_bad, **options)
-    announce_compiling(quiet)
-    batch_bytes = batch_bytes_for(config.memory, config.threads)
-    source = open_files(inputs, format=format, skip_bad=skip_bad, limit=limit, batch_bytes=batch_bytes)
-    other = None
-    if against:
-        other = open_files(against, skip_bad=skip_bad, batch_bytes=batch_bytes)
+    known = signature(make_config).parameters
+    options = {name: getattr(value, "value", value) for name, value in given.items() if name in known}
+    config = make_config(**options | {"tokens": load_tokens(given["tokens"])})
+    announce_compiling(given["quiet"])
+    inputs, images, against = given["inputs"] or [], given["images"] or [], given.get("against") or []
+    reading = Reading(
+        format=given["format"], skip_bad=given["skip_bad"], limit=given["limit"], edges=given["edges"],
+        batch_bytes=batch_bytes_for(config.memory, config.threads), undirected=given["undirected"],
+        images=bool(images), features=given["features"].value, threads=config.threads, memory=config.memory,
+        workdir=given["workdir"],
+    )  # fmt: skip
+    if inputs and images:
+        raise OptionError("pictures are the items: give a folder with --images, or other inputs, not both")
+    if not inputs and not images:
+        raise OptionError("there is nothing to read: give files, a glob, a folder, or - for standard input")
+    source = open_inputs([*inputs, *images], reading)
+    other = open_inputs(against, replace(reading, format=None, limit=None)) if against else None
+    output = given["output"]
     if output is not None and str(output) != "-":
-        _refuse_input(output, [*inputs, *source.files, *(against or []), *(other.files if other is not None else [])])
-    return Job(verb, config, source, other, quiet, workdir)
+        others = other.files if other is not None else []
+        _refuse_input(output, [*inputs, *images, *source.files, *against, *others])
+    return Job(verb, config, source, other, given["quiet"], given["workdir"])
 
 
 def _refuse_input(output: Path, inputs: Iterable[str]) -> None:
@@ -193,7 +192,7 @@ def summary(found: Found, headline: str, report: dict[str, Any], *, quiet: bool)
         )
         if planned.expected_recall < 0.5:
             say(
-                f"  {shape} find only {planned.expected_recall:.1%} of the pairs at {config.threshold:g}; "
+                f"  {shape} find only {planned.expected_recall:.1%} of the pairs at {config.scale.limit:g}; "
                 "see lookalike plan"
             )
         for note in report["certificate"]["notes"]:

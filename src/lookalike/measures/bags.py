@@ -12,9 +12,10 @@ from lookalike.collide.band import band_keys
 from lookalike.collide.buckets import Likeness
 from lookalike.config import Config
 from lookalike.errors import OptionError
-from lookalike.measures.base import Judge
+from lookalike.measures.base import Judge, is_list
 from lookalike.measures.rows import all_rows
 from lookalike.measures.sets import in_groups
+from lookalike.measures.texts import Texts
 from lookalike.represent.bags import bags
 from lookalike.sketch.weighted import sketch_bags
 from lookalike.theory import Plan
@@ -22,6 +23,11 @@ from lookalike.types import F64Array, I64Array, Sets, U32Array, U64Array
 from lookalike.verify.weighted import bag_rows, weighted_jaccard
 
 __all__ = ["WeightedJaccard"]
+
+
+def holds_bags(kind: pa.DataType) -> bool:
+    """Whether a column holds elements, with or without weights, and not text."""
+    return is_list(kind) or bool(pa.types.is_map(kind) or pa.types.is_struct(kind))
 
 
 def bags_of(items: pa.Array, *, negative: bool) -> Sets:
@@ -35,12 +41,14 @@ class WeightedJaccard:
 
     name = "weighted-jaccard"
 
-    def __init__(self, plan: Plan | None, seed: int) -> None:
+    def __init__(self, texts: Texts, plan: Plan | None, seed: int) -> None:
+        self._texts = texts
         self._slots = 0 if plan is None else plan.slots
         self._seed = seed
 
     def represent(self, items: pa.Array, groups: U64Array | None = None) -> Sets:
-        return in_groups(bags_of(items, negative=False), groups)
+        found = bags_of(items, negative=False) if holds_bags(items.type) else self._texts.bags(items)
+        return in_groups(found, groups)
 
     def keys(self, items: Sets, bands: int, rows: int) -> U64Array:
         assert items.weights is not None

@@ -15,7 +15,9 @@ from lookalike.measures.base import Measure, is_list
 from lookalike.measures.bits import Hamming
 from lookalike.measures.distances import Distance
 from lookalike.measures.sets import Identity, Jaccard
+from lookalike.measures.texts import Texts
 from lookalike.measures.vectors import Cosine
+from lookalike.represent.weights import Frequencies
 from lookalike.scale import order_of
 from lookalike.theory import Plan
 
@@ -24,7 +26,7 @@ __all__ = ["default_measure", "form_of", "forms_for", "measure_of"]
 # The forms of items that each measure takes, and which of them has it by default.
 _FORMS = {
     "jaccard": ("text", "sets"),
-    "weighted-jaccard": ("bags",),
+    "weighted-jaccard": ("bags", "text"),
     "cosine": ("vectors",),
     "hamming": ("bits",),
 }
@@ -37,9 +39,12 @@ _DEFAULTS = {
 }
 
 
-def form_of(kind: pa.DataType, measure: str | None, *, is_text: bool) -> str | None:
-    """What a column of this type holds for a measure: text, sets, vectors, bags or bits; None if nothing."""
-    takes = forms_for(measure)
+def form_of(kind: pa.DataType, measure: str | None, *, is_text: bool, wanted: str | None = None) -> str | None:
+    """What a column of this type holds for a measure: text, sets, vectors, bags or bits; None if nothing.
+
+    `wanted` is what it must be, where the user said so.
+    """
+    takes = [form for form in forms_for(measure) if wanted in (None, form)]
     return next((form for form in _possible(kind, is_text=is_text) if form in takes), None)
 
 
@@ -73,7 +78,13 @@ def default_measure(form: str) -> str:
     return _DEFAULTS[form]
 
 
-def measure_of(config: Config, form: str, dimensions: int | None = None, plan: Plan | None = None) -> Measure:
+def measure_of(
+    config: Config,
+    form: str,
+    dimensions: int | None = None,
+    plan: Plan | None = None,
+    frequencies: Frequencies | None = None,
+) -> Measure:
     """The measure that a configuration asks for, with a sketch as long as the plan wants it."""
     if config.exact:
         return Identity(config)
@@ -84,7 +95,7 @@ def measure_of(config: Config, form: str, dimensions: int | None = None, plan: P
     if config.measure == "hamming":
         return Hamming(dimensions, config.seed)
     if config.measure == "weighted-jaccard":
-        return WeightedJaccard(plan, config.seed)
+        return WeightedJaccard(Texts(config, frequencies), plan, config.seed)
     if config.measure in (None, "jaccard"):
-        return Jaccard(config.shingle, 0 if plan is None else plan.slots, config.seed)
+        return Jaccard(Texts(config, frequencies), 0 if plan is None else plan.slots, config.seed)
     raise OptionError(f"measure is {config.measure!r}: not for {form}")

@@ -18,6 +18,7 @@ from lookalike.collide.band import band_keys
 from lookalike.config import Config
 from lookalike.measures.base import Judge, is_list
 from lookalike.measures.rows import all_rows
+from lookalike.measures.texts import Texts
 from lookalike.represent.buffers import text_buffers
 from lookalike.represent.elements import element_sets, hash_ints, hash_raw
 from lookalike.represent.text import shingle_texts
@@ -34,8 +35,8 @@ class Jaccard:
 
     name = "jaccard"
 
-    def __init__(self, shingle: Shingle, slots: int, seed: int) -> None:
-        self.shingle = shingle
+    def __init__(self, texts: Texts, slots: int, seed: int) -> None:
+        self._texts = texts
         self.slots = slots
         self.seed = seed
 
@@ -45,7 +46,7 @@ class Jaccard:
 
     def represent(self, items: pa.Array, groups: U64Array | None = None) -> Sets:
         """A list column is a column of sets; anything else must be text."""
-        sets = element_sets(items) if is_list(items.type) else shingle_texts(items, self.shingle)
+        sets = element_sets(items) if is_list(items.type) else self._texts.sets(items)
         return in_groups(sets, groups)
 
     def sketch(self, sets: Sets) -> U32Array:
