@@ -24,7 +24,10 @@ from numpy.typing import NDArray
 
 from lookalike.errors import InputError
 
-__all__ = ["BITS", "array_column", "bag_column", "sparse_column", "vector_column"]
+__all__ = ["BITS", "SPARSE", "array_column", "array_field", "bag_column", "sparse_column", "vector_column"]
+
+# What the rows of a sparse matrix become.
+SPARSE = pa.field("vector", pa.list_(pa.struct([("element", pa.uint64()), ("weight", pa.float32())])))
 
 # The key of a field's metadata that tells how many bits its rows have.
 BITS = b"bits"
@@ -34,31 +37,31 @@ _NUMBERS = (int, float, np.integer, np.floating)
 Column = tuple[pa.Field, pa.Array]
 
 
-def array_column(array: NDArray[Any], where: str) -> Column:
-    """The rows of an array.
+def array_field(shape: Sequence[int], dtype: np.dtype[Any], where: str) -> pa.Field:
+    """The column that an array of this shape becomes.
 
     Raises:
         InputError: if it is not of two dimensions, or not of numbers or booleans.
     """
-    if array.ndim != 2 or (array.shape[1] == 0 and len(array)):
-        shape = " x ".join(map(str, array.shape)) or "no dimension"
-        raise InputError(f"{where}: an array of {shape} has no vectors; two dimensions are needed, a row for each item")
+    if len(shape) != 2 or (shape[1] == 0 and shape[0]):
+        shown = " x ".join(map(str, shape)) or "no dimension"
+        raise InputError(f"{where}: an array of {shown} has no vectors; two dimensions are needed, a row for each item")
+    width = max(1, shape[1])
+    if dtype.kind == "b":
+        return pa.field("bits", pa.binary(-(-width // 8)), metadata={BITS: str(width).encode()})
+    if dtype.kind not in "iuf" or dtype.itemsize > 8:
+        raise InputError(f"{where}: an array of {dtype} holds no vectors; numbers or booleans are needed")
+    return pa.field("vector", pa.list_(pa.from_numpy_dtype(dtype.newbyteorder("=")), width))
+
+
+def array_column(array: NDArray[Any], where: str) -> Column:
+    """The rows of an array, which are copied only where they do not lie one after another; booleans are packed."""
+    field = array_field(array.shape, array.dtype, where)
     if array.dtype.kind == "b":
-        return _bits(array)
-    if array.dtype.kind not in "iuf" or array.dtype.itemsize > 8:
-        raise InputError(f"{where}: an array of {array.dtype} holds no vectors; numbers or booleans are needed")
-    if not array.dtype.isnative:
-        array = array.astype(array.dtype.newbyteorder("="))
-    numbers = pa.array(np.ascontiguousarray(array).reshape(-1))
-    column = pa.FixedSizeListArray.from_arrays(numbers, max(1, array.shape[1]))
-    return pa.field("vector", column.type), column
-
-
-def _bits(array: NDArray[Any]) -> Column:
-    packed = np.packbits(array, axis=1, bitorder="little")
-    kind = pa.binary(max(1, packed.shape[1]))
-    column = pa.Array.from_buffers(kind, len(array), [None, pa.py_buffer(packed)])
-    return pa.field("bits", kind, metadata={BITS: str(array.shape[1]).encode()}), column
+        packed = np.packbits(array, axis=1, bitorder="little")
+        return field, pa.Array.from_buffers(field.type, len(array), [None, pa.py_buffer(packed)])
+    plain = np.require(array, array.dtype.newbyteorder("="), ["C", "A"])
+    return field, pa.FixedSizeListArray.from_arrays(pa.array(plain.reshape(-1)), type=field.type)
 
 
 def sparse_column(indptr: NDArray[Any], indices: NDArray[Any], data: NDArray[Any], where: str) -> Column:
