@@ -177,6 +177,8 @@ TWINS = {
     "minhash_rows": "tests.reference.hashing:signature",
     "fill_flips": "tests.reference.vectors:flip_signs",
     "rotate_signs": "tests.reference.vectors:rotated_signs",
+    "whole_weights": "tests.reference.vectors:whole_weights",
+    "scatter_rows": "tests.reference.vectors:scattered",
     "dart_rows": "tests.reference.weighted:dart_signature",
     "band_rows": "tests.reference.hashing:band_keys",
     "select_keys": "tests.reference.buckets:select",

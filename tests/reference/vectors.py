@@ -1,8 +1,10 @@
-"""Structured rotations, step by step, in single numbers of float32."""
+"""Structured rotations and the scattering of sparse features, step by step, in single numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
 
 import numpy as np
 
@@ -42,3 +44,24 @@ def rotated_signs(vector: Sequence[float], blocks: int, width: int, seed: int) -
             values = hadamard([np.float32(sign) * value for sign, value in zip(signs, values, strict=True)])
         found.append([int(value >= 0) for value in values])
     return found
+
+
+def whole_weights(bag: Mapping[int, float]) -> dict[int, int]:
+    """Weights as whole numbers of up to 40 bits, cut towards zero."""
+    _, exponent = math.frexp(max(map(abs, bag.values()), default=0.0))
+    return {x: int(Fraction(w) * Fraction(2) ** (40 - exponent)) for x, w in bag.items()}
+
+
+def scattered(bag: Mapping[int, float], block: int, width: int, seed: int) -> list[int]:
+    """The dense vector that a block makes of sparse features."""
+    state = mix((mix((mix(seed) + C1) & MASK) + (block + 1) * G) & MASK)
+    out = [0] * width
+    for x, w in whole_weights(bag).items():
+        h = mix(x ^ state)
+        out[h * width >> 64] += w if h & 1 else -w
+    return out
+
+
+def sparse_signs(bag: Mapping[int, float], blocks: int, width: int, seed: int) -> list[list[int]]:
+    """1 for each position of each block whose value is not negative, 0 for the others."""
+    return [rotated_signs(scattered(bag, b, width, seed), b + 1, width, seed)[b] for b in range(blocks)]
