@@ -186,6 +186,8 @@ TWINS = {
     "project_rows": "tests.reference.vectors:stable_slot",
     "fill_positions": "tests.reference.bits:positions",
     "sample_rows": "tests.reference.bits:sampled_key",
+    "whole_weights": "tests.reference.vectors:whole_weights",
+    "scatter_rows": "tests.reference.vectors:scattered",
     "dart_rows": "tests.reference.weighted:dart_signature",
     "band_rows": "tests.reference.hashing:band_keys",
     "select_keys": "tests.reference.buckets:select",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -167,3 +168,24 @@ def rounded(vector: Sequence[np.float32]) -> tuple[np.float32, list[int]]:
         return np.float32(0), [0] * len(vector)
     inverse = np.float32(127) / largest
     return largest / np.float32(127), [round(float(x * inverse)) for x in vector]
+
+
+def whole_weights(bag: Mapping[int, float]) -> dict[int, int]:
+    """Weights as whole numbers of up to 40 bits, cut towards zero."""
+    _, exponent = math.frexp(max(map(abs, bag.values()), default=0.0))
+    return {x: int(Fraction(w) * Fraction(2) ** (40 - exponent)) for x, w in bag.items()}
+
+
+def scattered(bag: Mapping[int, float], block: int, width: int, seed: int) -> list[int]:
+    """The dense vector that a block makes of sparse features."""
+    state = mix((mix((mix(seed) + C1) & MASK) + (block + 1) * G) & MASK)
+    out = [0] * width
+    for x, w in whole_weights(bag).items():
+        h = mix(x ^ state)
+        out[h * width >> 64] += w if h & 1 else -w
+    return out
+
+
+def sparse_signs(bag: Mapping[int, float], blocks: int, width: int, seed: int) -> list[list[int]]:
+    """1 for each position of each block whose value is not negative, 0 for the others."""
+    return [rotated_signs(scattered(bag, b, width, seed), b + 1, width, seed)[b] for b in range(blocks)]
