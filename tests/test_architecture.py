@@ -40,7 +40,7 @@ LAYERS: list[dict[str, set[str]]] = [
         "io": set(),
     },
     {"certify": set(), "explain": set(), "measures": set(), "page": set(), "store": set()},
-    {"items": set(), "grouping": set()},
+    {"items": set(), "grouping": set(), "nearest": set()},
     # What stages are made of, each beside the others.
     {
         "auditing": set(),

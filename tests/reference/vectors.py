@@ -107,13 +107,20 @@ def stable_slot(vector: Sequence[float], direction: Sequence[float], start: floa
 
 
 def score(measure: str, x: Sequence[float], y: Sequence[float]) -> float:
-    """The exact score, larger is nearer: eight running sums, added in pairs; what fills no eight goes to the first."""
-    sums = [0.0] * 8
-    for place, (a, b) in enumerate(zip(x, y, strict=True)):
-        term = {"cosine": a * b, "euclidean": (a - b) * (a - b), "manhattan": abs(a - b)}[measure]
-        sums[place % 8 if place < len(x) - len(x) % 8 else 0] += term
+    """The exact score, larger is nearer: 32 running sums, halves added to halves, then what fills no 32 one by one."""
+    terms = [
+        {"cosine": a * b, "euclidean": (a - b) * (a - b), "manhattan": abs(a - b)}[measure]
+        for a, b in zip(x, y, strict=True)
+    ]
+    whole = len(terms) // 32 * 32
+    sums = [0.0] * 32
+    for place, term in enumerate(terms[:whole]):
+        sums[place % 32] += term
     while len(sums) > 1:
-        sums = [a + b for a, b in zip(sums[::2], sums[1::2], strict=True)]
+        half = len(sums) // 2
+        sums = [a + b for a, b in zip(sums[:half], sums[half:], strict=True)]
+    for term in terms[whole:]:
+        sums[0] += term
     if measure == "cosine":
         return sums[0]
     return -math.sqrt(sums[0]) if measure == "euclidean" else -sums[0]
