@@ -28,9 +28,10 @@ from tests.reference.text import shingles
 def measured(items: Any, **options: Any) -> tuple[dict[float, float], int]:
     """{similarity, rounded up to a two hundredth: share of the pairs}, mean size."""
     config = make_config(shingle="word:2", **options)
-    (at, shares), size = sample.background(open_source(items), config)
-    assert len(at) == len(shares) == 200
-    return {float(s): float(share) for s, share in zip(at, shares, strict=True) if share}, size
+    found = sample.sample_items(open_items(open_source(items), config), Jaccard(Texts(config), 1, 0), config)
+    assert len(found.similarities) == len(found.shares) == 200
+    shares = zip(found.similarities, found.shares, strict=True)
+    return {float(s): float(share) for s, share in shares if share}, found.mean_size
 
 
 def plain_background(distinct: Sequence[Set[int]]) -> dict[float, float]:

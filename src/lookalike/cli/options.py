@@ -65,7 +65,7 @@ class WeightsChoice(StrEnum):
 
     tf_idf = "tf-idf"
     bm25 = "bm25"
-    count = "count"
+    counts = "count"
 
 
 class FeatureChoice(StrEnum):

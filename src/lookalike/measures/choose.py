@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from lookalike.config import Config
 from lookalike.errors import OptionError
-from lookalike.measures.bags import WeightedJaccard
+from lookalike.measures.bags import SparseCosine, WeightedJaccard
 from lookalike.measures.base import Measure, is_list
 from lookalike.measures.bits import Hamming
 from lookalike.measures.distances import Distance
@@ -27,7 +27,7 @@ __all__ = ["default_measure", "form_of", "forms_for", "measure_of"]
 _FORMS = {
     "jaccard": ("text", "sets"),
     "weighted-jaccard": ("bags", "text"),
-    "cosine": ("vectors",),
+    "cosine": ("vectors", "bags", "text"),
     "hamming": ("bits",),
 }
 _DEFAULTS = {
@@ -88,8 +88,10 @@ def measure_of(
     """The measure that a configuration asks for, with a sketch as long as the plan wants it."""
     if config.exact:
         return Identity(config)
-    if config.measure == "cosine":
+    if config.measure == "cosine" and form == "vectors":
         return Cosine(dimensions, config.seed)
+    if config.measure == "cosine":
+        return SparseCosine(Texts(config, frequencies), config.seed)
     if config.measure is not None and order_of(config.measure) is not None:
         return Distance(config.measure, dimensions, plan, config.seed)
     if config.measure == "hamming":

@@ -89,19 +89,23 @@ class Prices:
     at_once: int = 1  # bands whose slots are made together, whether all of them are wanted or not
 
 
-def prices_of(measure: str, size: float) -> Prices:
+def prices_of(measure: str, size: float, *, sparse: bool = False) -> Prices:
     """The prices of a measure for items of so many elements or components (2 cores, AVX-512; ratios matter)."""
+    if measure == "cosine" and sparse:
+        # Features are scattered over 1,024 places, which are then rotated; a candidate is a merge of two bags.
+        return Prices(
+            slot=6.0 + size / 500.0, band=BAND_NS, verify=50.0 + 5.0 * size, again=4.0 * REREAD_NS * size, at_once=1024
+        )
     if measure == "cosine":
         # A bit by structured rotation; a candidate by its signature; a pair by a matrix product.
         width = max(128, 1 << (math.ceil(size) - 1).bit_length())
-        pair = 0.3 + 0.022 * size
+        pair = 0.15 + 0.0046 * size
         return Prices(slot=5.0, band=BAND_NS, verify=12.0, again=3_000.0 + 2.0 * size, pair=pair, at_once=width)
     if measure == "hamming":
         return Prices(slot=1.0, band=BAND_NS, verify=20.0, again=100.0, pair=12.0 + size / 256.0)
     if order_of(measure) is not None:
-        return Prices(
-            slot=2.0 + 0.045 * size, band=BAND_NS, verify=20.0 + 0.3 * size, again=2.0 * size, pair=1.0 + 0.03 * size
-        )
+        pair = 0.15 + (0.0046 if measure == "euclidean" else 0.05) * size
+        return Prices(2.0 + 0.045 * size, BAND_NS, verify=20.0 + 0.3 * size, again=2.0 * size, pair=pair)
     if measure == "weighted-jaccard":
         return Prices(slot=100.0 + size / 10.0, band=BAND_NS, verify=2.0 * VERIFY_NS, again=4.0 * REREAD_NS * size)
     return Prices(slot=SKETCH_NS * size, band=BAND_NS, verify=VERIFY_NS, again=REREAD_NS * size)
@@ -260,6 +264,7 @@ def plan(
     measure: str = "jaccard",
     max_slots: int | None = None,
     exhaustive: bool = False,
+    sparse: bool = False,
 ) -> Plan:
     """The cheapest bands and rows with P(threshold) >= recall; or, with `bands` and `rows`, what those give.
 
@@ -268,7 +273,8 @@ def plan(
     `items` and `set_size` (mean shingles of an item, or components) weigh the sketch against verification.
     `background` is a sample of the data: (similarities, shares), the share of all pairs at each similarity; shares may
     sum to less than 1, the rest being pairs of similarity 0. Without it the `prior` stands in. For a distance
-    `threshold` is the largest that counts. `exhaustive` allows to compare all pairs, where that is cheaper.
+    `threshold` is the largest that counts. `exhaustive` allows to compare all pairs, where that is cheaper; `sparse`
+    vectors have so many components that are not 0.
 
     Deterministic: no clock and no random number; equal costs go to fewer slots.
     """
@@ -284,7 +290,7 @@ def plan(
     items = whole("items", items)
     most = whole("max_slots", max_slots) if max_slots is not None else _most_slots(measure)
     set_size = _positive("set_size", set_size)
-    prices = prices_of(measure, set_size)
+    prices = prices_of(measure, set_size, sparse=sparse)
     spread = _distribution(background, measure, threshold)
     searches = [
         _Search(family_of(measure, width), width, threshold, items, prices, *spread, most)
