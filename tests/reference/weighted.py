@@ -12,6 +12,11 @@ from tests.reference.hashing import C1, C2, MASK, G, mix
 Bag = Mapping[int, float]
 
 
+def bag_of_hex(bag: Mapping[str, str]) -> dict[int, float]:
+    """A bag as the golden vectors have it: elements, and the bits of their weights."""
+    return {int(x, 16): struct.unpack(">f", bytes.fromhex(w))[0] for x, w in bag.items()}
+
+
 def row_words(bag: Bag) -> list[int]:
     """The words that a bag is compared as: elements ascending, then their weights, two a word."""
     elements = sorted(bag)

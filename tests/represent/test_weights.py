@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +17,7 @@ from hypothesis import strategies as st
 
 from lookalike.errors import InputError
 from lookalike.represent.text import shingle_texts
-from lookalike.represent.weights import Frequencies, bm25, count_shingles, drop_frequent, tf_idf
+from lookalike.represent.weights import Frequencies, bm25, count_shingles, drop_frequent, tf_idf, weighed
 from lookalike.shingle import Shingle, parse_shingle
 from lookalike.types import Sets
 from tests.reference import hashing
@@ -92,6 +94,15 @@ def test_fingerprints_tell_weights_apart_and_fold_what_is_identical() -> None:
     assert found[4:] == [hashing.fingerprint(set(), raw) for raw in (b"", b"?")]
 
 
+def test_the_golden_fingerprints_are_met() -> None:
+    golden = Path(__file__).resolve().parents[1] / "golden" / "vectors.json"
+    for each in json.loads(golden.read_text(encoding="ascii"))["bags"]:
+        bag = twin.bag_of_hex(each["bag"])
+        plain = plain_sets([bag.keys()])
+        found = weighed(plain, np.array([bag[x] for x in plain.values.tolist()], np.float32)).fingerprints[0]
+        assert "".join(f"{half:016x}" for half in found.tolist()) == each["fingerprint"]
+
+
 def test_documents_are_counted_not_occurrences() -> None:
     shingle = parse_shingle("word:1")
     frequencies = counted_frequencies(TEXTS, shingle)
@@ -116,7 +127,7 @@ def test_a_small_table_counts_as_its_twin_and_never_too_low(documents: list[set[
     assert all(count >= sum(x in document for document in documents) for x, count in enumerate(found, start=1))
 
 
-def plain_sets(documents: Sequence[set[int]]) -> Sets:
+def plain_sets(documents: Sequence[Set[int]]) -> Sets:
     offsets = np.zeros(len(documents) + 1, np.int64)
     offsets[1:] = np.cumsum([len(document) for document in documents])
     values = np.array([x for document in documents for x in document], np.uint64)
@@ -235,6 +246,15 @@ def test_frequent_shingles_are_dropped_and_what_that_empties_is_counted() -> Non
     assert none == (0, 0)
     assert bags(same) == bags(counted)
     assert same.fingerprints.tolist() == counted.fingerprints.tolist()
+
+
+@pytest.mark.parametrize("count", range(1, 100))
+def test_a_share_is_met_exactly_as_it_is_written(count: int) -> None:
+    documents = plain_sets([{7} if i < count else {100 + i} for i in range(100)])
+    frequencies = Frequencies(ROOMY)
+    frequencies.add(documents)
+    assert drop_frequent(documents, frequencies, count / 100)[1] == (0, 0)
+    assert drop_frequent(documents, frequencies, (count - 0.5) / 100)[1].shingles >= count
 
 
 def test_sets_without_weights_lose_frequent_shingles_too() -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +18,11 @@ from lookalike.sketch.sparse import LEAST_WIDTH, sparse_sign_bits
 from lookalike.theory import slot_probability
 from lookalike.types import F32Array, I64Array, U64Array
 from tests.reference.vectors import sparse_signs, whole_weights
+from tests.reference.weighted import bag_of_hex
+
+GOLDEN: dict[str, Any] = json.loads(
+    (Path(__file__).resolve().parents[1] / "golden" / "vectors.json").read_text(encoding="ascii")
+)
 
 Z = 5.0
 
@@ -49,13 +57,12 @@ def test_bits_are_those_of_the_twin(bags: list[Bag], blocks: int, seed: int) -> 
     assert found.tolist() == [sparse_signs(bag, blocks, 1024, seed) for bag in bags]
 
 
-GOLDEN = [["c08c887e22e1bcf9", "4307738c597a9adc"], ["72d5c65b5c1dab33", "f9468debdc67598d"]]
-
-
-def test_the_bits_of_a_known_vector_do_not_change() -> None:
-    bag = {1: 0.5, 2**63: -3.25, 12345: 1e-3, 2**64 - 1: 2.0}
-    found = sparse_sign_bits(*arrays([bag]), 2, 1024, 42)[0, :, :2]
-    assert [[f"{word:016x}" for word in block] for block in found.tolist()] == GOLDEN
+def test_the_golden_signs_are_met() -> None:
+    for each in GOLDEN["bags"]:
+        bag = bag_of_hex(each["bag"])
+        signed = {x: -bag[x] if i % 2 else bag[x] for i, x in enumerate(sorted(bag))}
+        (found,) = unpacked(sparse_sign_bits(*arrays([signed]), 2, 1024, 0))
+        assert ["".join(map(str, block[:128])) for block in found] == each["signs"]
 
 
 def test_a_vector_has_the_same_bits_alone_in_any_batch_and_in_any_order() -> None:
