@@ -9,7 +9,8 @@ Numbers are hexadecimal: 16 digits for 64 bits, 8 for a min-hash slot. A text th
 options and each shingle, how many elements there are, a colon, and both halves of the fingerprint, which
 commits to all of them. `default` has more, with the options that the kind of shingle has by default: the
 `elements`, sorted, where they are few; the `slots` of K = 16 for the seeds 0 and 1; and the band `keys` of
-the first for b = 4, r = 4. `bands` has the keys of other b and r for given slots.
+the first for b = 4, r = 4. `bands` has the keys of other b and r for given slots. `vectors` and `bags` have both
+halves of fingerprints.
 
 The texts keep to Unicode 14, so that every supported Python writes the same file.
 """
@@ -22,8 +23,9 @@ from collections.abc import Set
 from pathlib import Path
 from typing import Any
 
-from tests.reference import hashing
+from tests.reference import bags, hashing
 from tests.reference import text as twin
+from tests.reference.vectors import vector_fingerprint
 
 OUTPUT = Path(__file__).resolve().parents[1] / "tests" / "golden" / "vectors.json"
 
@@ -89,6 +91,18 @@ TEXTS: dict[str, str | bytes] = {
 INTEGERS = [0, 1, 2, 255, 2**31, 2**32 - 1, 2**63 - 1, -1, -2, -(2**63)]
 STRINGS = [b"", b"\0", b"a", b"seven", b"eightbyt", b"nine byte", b"sixteen bytes...", b"seventeen bytes..",
            bytes(range(64)), b"\xff" * 24]  # fmt: skip
+
+VECTORS: list[list[float]] = [[0.0], [-0.0], [1.0, -2.5], [0.1, 0.2, 0.3], [1e-45, 3e38, -1.0, 0.0, 7.0]]
+BAGS: list[list[tuple[str, float]]] = [
+    [],
+    [("a", 1.0)],
+    [("a", 1.5), ("b", 0.1), ("a", 2.0)],
+    [("seven", -1.0), ("none", 0.0), ("eightbyt", 1e-30)],
+]
+
+
+def both(halves: tuple[int, int]) -> str:
+    return "".join(map(hex64, halves))
 
 
 def hex64(value: int) -> str:
@@ -157,6 +171,10 @@ def vectors() -> dict[str, Any]:
         "hash_bytes": {data.hex(): hex64(hashing.hash_bytes(data)) for data in STRINGS},
         "hash_bytes_from_c1": {data.hex(): hex64(hashing.hash_bytes(data, hashing.C1)) for data in STRINGS},
         "bands": band_vectors(),
+        "vectors": [{"vector": vector, "fingerprint": both(vector_fingerprint(vector))} for vector in VECTORS],
+        "bags": [
+            {"bag": bag, "fingerprint": both(bags.fingerprint(bags.collected((x, w) for x, w in bag)))} for bag in BAGS
+        ],
         "defaults": DEFAULTS,
         "texts": [text_vectors(name, text) for name, text in TEXTS.items()],
     }

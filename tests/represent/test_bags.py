@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections import Counter
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,10 @@ from lookalike.represent.bags import Bags, bags
 from lookalike.represent.elements import element_sets
 from tests.reference.bags import collected, fingerprint
 from tests.reference.hashing import G
+
+GOLDEN: dict[str, Any] = json.loads(
+    (Path(__file__).resolve().parents[1] / "golden" / "vectors.json").read_text(encoding="ascii")
+)
 
 some = settings(max_examples=60, deadline=None, derandomize=True)
 
@@ -190,6 +196,13 @@ def test_columns_without_bags_are_refused(column: pa.Array, message: str) -> Non
     with pytest.raises(InputError) as caught:
         bags(column)
     assert str(caught.value) == message
+
+
+def test_the_golden_fingerprints_are_met() -> None:
+    for said in GOLDEN["bags"]:
+        column = pa.array([list(map(tuple, said["bag"]))], pa.map_(pa.string(), pa.float64()))
+        first, second = bags(column, negative=True).fingerprints[0].tolist()
+        assert f"{first:016x}{second:016x}" == said["fingerprint"]
 
 
 def test_batches_of_no_rows_and_of_nulls() -> None:

@@ -106,7 +106,7 @@ def collect_bags(hashes, weights, offsets, states, keys, loads, counts, values, 
     """Row i has the elements values[ends[i] : ends[i + 1]], ascending, with the weights sums[…]; and its fingerprint.
 
     The row's hashes[offsets[i] : offsets[i + 1]] have the weights beside them; none may be 0. Rows whose state is not 0
-    are left empty. One with a sum beyond float32 is, too, and has the state 2 afterwards. `bits` is the memory of `sums`.
+    are left empty. One with a sum beyond float32 is, too, and has the state 2 afterwards. `bits` is `sums` as integers.
     """
     ends[0] = 0
     for row in range(len(offsets) - 1):
