@@ -11,7 +11,8 @@ commits to all of them. `default` has more, with the options that the kind of sh
 `elements`, sorted, where they are few; the `slots` of K = 16 for the seeds 0 and 1; and the band `keys` of
 the first for b = 4, r = 4. `bands` has the keys of other b and r for given slots. `bags` has weighted sets, element
 and the bits of its float32 weight, with their fingerprint, the `slots` of K = 16 darts for the seeds 0 and 1, and of
-two blocks of 1,024 sign bits (seed 0) the first 128, every second weight by element being negative there.
+two blocks of 1,024 sign bits (seed 0) the first 128, every second weight by element being negative there. `vectors`
+has both halves of the fingerprints of vectors.
 
 The texts keep to Unicode 14, so that every supported Python writes the same file.
 """
@@ -28,6 +29,7 @@ from typing import Any
 from tests.reference import hashing, weighted
 from tests.reference import text as twin
 from tests.reference import vectors as sparse
+from tests.reference.vectors import vector_fingerprint
 
 OUTPUT = Path(__file__).resolve().parents[1] / "tests" / "golden" / "vectors.json"
 
@@ -93,6 +95,12 @@ TEXTS: dict[str, str | bytes] = {
 INTEGERS = [0, 1, 2, 255, 2**31, 2**32 - 1, 2**63 - 1, -1, -2, -(2**63)]
 STRINGS = [b"", b"\0", b"a", b"seven", b"eightbyt", b"nine byte", b"sixteen bytes...", b"seventeen bytes..",
            bytes(range(64)), b"\xff" * 24]  # fmt: skip
+
+VECTORS: list[list[float]] = [[0.0], [-0.0], [1.0, -2.5], [0.1, 0.2, 0.3], [1e-45, 3e38, -1.0, 0.0, 7.0]]
+
+
+def both(halves: tuple[int, int]) -> str:
+    return "".join(map(hex64, halves))
 
 
 BAGS: dict[str, dict[int, float]] = {
@@ -181,6 +189,7 @@ def vectors() -> dict[str, Any]:
         "hash_bytes_from_c1": {data.hex(): hex64(hashing.hash_bytes(data, hashing.C1)) for data in STRINGS},
         "bands": band_vectors(),
         "bags": [bag_vectors(name, bag) for name, bag in BAGS.items()],
+        "vectors": [{"vector": vector, "fingerprint": both(vector_fingerprint(vector))} for vector in VECTORS],
         "defaults": DEFAULTS,
         "texts": [text_vectors(name, text) for name, text in TEXTS.items()],
     }

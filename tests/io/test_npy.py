@@ -200,7 +200,8 @@ def saved(array: Any) -> bytes:
 BROKEN = {
     "empty": (b"", "not a NumPy file that can be read: "),
     "text": (b"hello, this is no array", "not a NumPy file that can be read: the magic string is not correct"),
-    "header": (saved(GRID)[:40], "not a NumPy file that can be read: "),
+    "header": (saved(GRID).replace(b")", b"(", 1), "not a NumPy file that can be read: "),
+    "half a header": (saved(GRID)[:40], "not a NumPy file that can be read: "),
     "cut short": (saved(GRID)[:-4], "not a NumPy file that can be read: "),
     "objects": (saved(np.array([["a", {}]], object)), "an array of object holds no vectors"),
     "one dimension": (saved(np.arange(5)), "an array of 5 has no vectors; two dimensions are needed"),
@@ -265,7 +266,7 @@ def test_an_array_that_does_not_fit_is_said(tmp_path: Path, monkeypatch: pytest.
     def too_much(*_: Any, **__: Any) -> None:
         raise MemoryError
 
-    np.savez(tmp_path / "a.npz", GRID)
+    np.savez_compressed(tmp_path / "a.npz", GRID)
     source = open_files([str(tmp_path / "a.npz")])
     monkeypatch.setattr("lookalike.io.formats.npz.npy_format.read_array", too_much)
     with pytest.raises(InputError, match=r"a.npz: .* not fit the memory; a local .npy file is read piece by piece"):

@@ -106,7 +106,7 @@ def collect_bags(hashes, weights, offsets, states, keys, loads, counts, values, 
     """Row i has the elements values[ends[i] : ends[i + 1]], ascending, with the weights sums[…]; and its fingerprint.
 
     The row's hashes[offsets[i] : offsets[i + 1]] have the weights beside them; none may be 0. Rows whose state is not 0
-    are left empty. One with a sum beyond float32 is, too, and has the state 2 afterwards. `bits` is the memory of `sums`.
+    are left empty. One with a sum beyond float32 is, too, and has the state 2 afterwards. `bits` is `sums` as integers.
     """
     ends[0] = 0
     for row in range(len(offsets) - 1):
@@ -131,8 +131,9 @@ def collect_bags(hashes, weights, offsets, states, keys, loads, counts, values, 
             at = begun
         for k in range(begun, at):
             load = np.uint64(bits[k])
-            first += mix(mix(values[k] ^ C1) + load)
-            second += mix(mix(values[k] + C2) + load)
+            y = mix(values[k] + load * GOLDEN)
+            first += mix(y ^ C1)
+            second += mix(y + C2)
         fingerprints[row, 0], fingerprints[row, 1] = first, second
         ends[row + 1] = at
 

@@ -8,39 +8,37 @@ from __future__ import annotations
 
 import contextlib
 import io
-import zlib
 from collections.abc import Callable, Generator, Iterator, Mapping
 from typing import Any, BinaryIO, cast
-from zipfile import BadZipFile
 
 import numpy as np
 import pyarrow as pa
 from numpy.lib import format as npy_format
 from numpy.typing import NDArray
 
-from lookalike.errors import InputError
+from lookalike.errors import InputError, LookalikeError
 from lookalike.io.arrays import array_column, array_field
 from lookalike.io.formats import Piece, Reading
 from lookalike.io.messages import missing_column, reason
 from lookalike.io.places import Place
 
-__all__ = ["array_pieces", "count", "header", "load", "opening", "pieces", "schema"]
+__all__ = ["array_pieces", "count", "header", "load", "mapped", "opening", "pieces", "schema"]
 
-Header = tuple[tuple[int, ...], "np.dtype[Any]"]
+Header = tuple[tuple[int, ...], bool, "np.dtype[Any]"]
 Cut = Callable[[int, int], pa.Array]
 
 
 def schema(place: Place, skip_bad: bool = False) -> pa.Schema:
     """One column, from the header of the file."""
     with opening(place), place.stream() as stream:
-        shape, dtype = header(cast(BinaryIO, stream))
+        shape, _, dtype = header(cast(BinaryIO, stream))
     return pa.schema([array_field(shape, dtype, place.name)])
 
 
 def count(place: Place) -> int | None:
     """The number of rows, from the header."""
     with opening(place), place.stream() as stream:
-        shape, dtype = header(cast(BinaryIO, stream))
+        shape, _, dtype = header(cast(BinaryIO, stream))
     array_field(shape, dtype, place.name)
     return shape[0]
 
@@ -105,31 +103,45 @@ def load(place: Place) -> NDArray[Any]:
     """The array: mapped into memory where the file is local and not compressed."""
     with opening(place):
         if not place.remote and place.compression is None:
-            with open(place.path, "rb") as file:  # noqa: PTH123
-                shape, _ = header(file)
-            # What is empty can not be mapped.
-            if all(shape):
-                return npy_format.open_memmap(place.path, mode="r")
+            return mapped(place.path, 0)
         with place.stream() as stream:
             return npy_format.read_array(cast(BinaryIO, io.BytesIO(stream.read())), allow_pickle=False)
 
 
+def mapped(path: str, start: int) -> NDArray[Any]:
+    """The array that begins at this byte of a local file, mapped into memory."""
+    with open(path, "rb") as file:  # noqa: PTH123
+        file.seek(start)
+        shape, by_columns, dtype = header(file)
+        if dtype.hasobject:
+            raise ValueError("it holds Python objects")
+        # What is empty can not be mapped.
+        if not all(shape):
+            return np.empty(shape, dtype)
+        return np.memmap(path, dtype, "r", file.tell(), shape, "F" if by_columns else "C")
+
+
 def header(stream: BinaryIO) -> Header:
-    """The shape and the type of the array that a stream begins with."""
+    """The shape, whether columns lie together, and the type of the array that a stream begins with."""
     version = npy_format.read_magic(stream)
     read = npy_format.read_array_header_1_0 if version == (1, 0) else npy_format.read_array_header_2_0
-    shape, _, dtype = read(stream)
-    return shape, dtype
+    return read(stream)
 
 
 @contextlib.contextmanager
 def opening(place: Place) -> Iterator[None]:
-    """Turn what NumPy says about a file into one `InputError` that names it."""
+    """Turn what goes wrong into one `InputError` that names the file.
+
+    Headers are Python literals, and members of archives may be packed in ways that Python does not know: a broken byte
+    can raise anything.
+    """
     try:
         yield
+    except LookalikeError:
+        raise
     except MemoryError:
         raise InputError(
             f"{place.name}: the array does not fit the memory; a local .npy file is read piece by piece"
         ) from None
-    except (OSError, EOFError, ValueError, KeyError, zlib.error, BadZipFile) as error:
+    except Exception as error:
         raise InputError(f"{place.name}: not a NumPy file that can be read: {reason(error)}") from error

@@ -6,15 +6,16 @@
 | `format` (csr), `indptr`, `indices`, `data`, as scipy.sparse.save_npz writes them | `vector`, lists of pairs |
 | beside either, `ids` or `id`, one for each row | `id` before it |
 
-Members are read whole, for they may be compressed.
+Members that are not compressed are mapped into memory, those of a local file; others are read whole.
 """
 
 from __future__ import annotations
 
 import io
 from collections.abc import Generator
+from struct import Struct
 from typing import Any, BinaryIO, cast
-from zipfile import ZipFile
+from zipfile import ZIP_STORED, ZipFile, ZipInfo
 
 import numpy as np
 import pyarrow as pa
@@ -24,11 +25,12 @@ from numpy.typing import NDArray
 from lookalike.errors import InputError
 from lookalike.io.arrays import SPARSE, array_column, array_field, sparse_column
 from lookalike.io.formats import Piece, Reading
-from lookalike.io.formats.npy import array_pieces, header, opening
+from lookalike.io.formats.npy import Cut, array_pieces, header, mapped, opening
 from lookalike.io.places import Place
 
 _USUAL = ("vectors", "embeddings", "arr_0")
 _IDS = ("ids", "id")
+_LOCAL_HEADER = Struct("<IHHHHHIIIHH")
 _MATRIX = ("format", "indptr", "indices", "data")
 
 __all__ = ["Archive", "count", "pieces", "schema"]
@@ -59,8 +61,7 @@ def pieces(place: Place, reading: Reading) -> Generator[Piece, None, None]:
             name = "vector" if archive.sparse else schema(place).names[-1]
             found: dict[str, Any] = {}
             if wanted is None or name in wanted:
-                whole = archive.column()
-                found[name] = lambda first, end: whole.slice(first, end - first)
+                found[name] = archive.column()
             if archive.ids is not None and (wanted is None or "id" in wanted):
                 ids = archive.id_column()
                 found["id"] = lambda first, end: ids.slice(first, end - first)
@@ -130,25 +131,39 @@ class Archive:
     def header(self, name: str) -> tuple[tuple[int, ...], Any]:
         """The shape and the type of a member."""
         with opening(self._place), self._zip.open(f"{name}.npy") as stream:
-            return header(cast(BinaryIO, stream))
+            shape, _, dtype = header(cast(BinaryIO, stream))
+            return shape, dtype
 
     def array(self, name: str) -> NDArray[Any]:
-        """A member, whole."""
-        with opening(self._place), self._zip.open(f"{name}.npy") as stream:
-            return npy_format.read_array(cast(BinaryIO, stream), allow_pickle=False)
+        """A member: mapped into memory where it lies as it is in a local file, otherwise read whole."""
+        with opening(self._place):
+            member = self._zip.getinfo(f"{name}.npy")
+            if member.compress_type == ZIP_STORED and not self._place.remote:
+                return mapped(self._place.path, self._start(member))
+            with self._zip.open(member) as stream:
+                return npy_format.read_array(cast(BinaryIO, stream), allow_pickle=False)
+
+    def _start(self, member: ZipInfo) -> int:
+        """Where the bytes of a member begin: behind its header, which ends with its name and an extra field."""
+        with open(self._place.path, "rb") as file:  # noqa: PTH123
+            file.seek(member.header_offset)
+            *_, name, extra = _LOCAL_HEADER.unpack(file.read(_LOCAL_HEADER.size))
+        return member.header_offset + _LOCAL_HEADER.size + int(name) + int(extra)
 
     @property
     def compressed(self) -> bool:
         """Whether any member is."""
         return any(member.compress_type for member in self._zip.infolist())
 
-    def column(self) -> pa.Array:
-        """The vectors."""
+    def column(self) -> Cut:
+        """What cuts vectors out."""
         where = self._place.name
         if self.sparse:
             indptr, indices, data = (self.array(name) for name in _MATRIX[1:])
-            return sparse_column(indptr, indices, data, where)[1].cast(SPARSE.type)
-        return array_column(self.array(self.vectors), where)[1]
+            whole = sparse_column(indptr, indices, data, where)[1].cast(SPARSE.type)
+            return lambda first, end: whole.slice(first, end - first)
+        array = self.array(self.vectors)
+        return lambda first, end: array_column(array[first:end], where)[1]
 
     def id_column(self) -> pa.Array:
         """The ids."""
