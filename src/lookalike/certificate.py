@@ -68,7 +68,7 @@ def _audit(matched: Matched, audited: Audited, scale: Scale) -> dict[str, Any]:
             "high": high,
             "full": audited.full,
             "missed": [
-                {"a": int(left[i]), "b": int(right[i]), "similarity": float(scale.told(audited.similarities[i]))}
+                {"a": int(left[i]), "b": int(right[i]), scale.column: float(scale.told(audited.similarities[i]))}
                 for i in missed[np.argsort(-audited.similarities[missed], kind="stable")][:20]
             ],
         }
