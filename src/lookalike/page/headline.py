@@ -147,4 +147,5 @@ def _pairs(report: Fields) -> tuple[str, str, str] | None:
     pairs, at = count(report, "pairs"), limit(report)
     if pairs is None:
         return None
-    return "pairs found", whole(pairs), f"at {at}" if at and words(report, "measure") != "identity" else ""
+    note = f"at {at}" if at and words(report, "measure") != "identity" else ""
+    return "pairs found", whole(pairs), "not compared" if words(report, "verify") == "none" else note
