@@ -127,9 +127,9 @@ class Side:
             return np.full(len(self), slack)
         # With X and Y the norms of the moved vectors, M the larger: the product is off by γ·X·Y, |y'|²/2 by u/2·Y²,
         # their difference by u·(X·Y + Y²/2), and each moved vector by u of its norm, which shifts the product by
-        # 2·u·X·Y and half the squared distance by u·(X + Y)²: together less than (d + 8)·u·M². The cosine adds and subtracts
-        # products with the mean, three of them at most 1 and each rounded at most twice. Each operation may also be
-        # off by the smallest normal number.
+        # 2·u·X·Y and half the squared distance by u·(X + Y)²: together less than (d + 8)·u·M². The cosine adds and
+        # subtracts products with the mean, three of them at most 1 and each rounded at most twice. Each operation may
+        # also be off by the smallest normal number.
         most = float(other.squares.max(initial=0.0))
         largest = np.maximum(self.squares, most)
         margins = slack * largest + (self.exact.shape[1] + 8) * 2.0**-126
