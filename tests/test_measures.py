@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -59,7 +61,16 @@ def sparse_cosine(x: dict[str, float], y: dict[str, float]) -> float:
     return both / math.sqrt(math.fsum(w * w for w in x.values()) * math.fsum(w * w for w in y.values()))
 
 
+def same_share(x: Any, y: Any) -> float:
+    return float((x == y).mean())
+
+
+def distance(x: Any, y: Any, order: float) -> float:
+    return float(math.fsum(abs(x - y) ** order) ** (1 / order))
+
+
 def case(measure: str) -> Case:
+    alike: Callable[[Any, Any], float]
     if measure in ("weighted-jaccard", "sparse cosine"):
         rows = bags()
         column = pa.array([[{"element": key, "weight": w} for key, w in row.items()] for row in rows])
@@ -70,7 +81,7 @@ def case(measure: str) -> Case:
         words = np.packbits(vectors() > 0, axis=1)
         table, limit = pa.table({"bits": pa.array([row.tobytes() for row in words], pa.binary(3))}), {"threshold": 0.8}
         wide = list(np.unpackbits(words, axis=1).astype(np.float64))
-        alike = lambda x, y: float((x == y).mean())  # noqa: E731
+        alike = same_share
     else:
         matrix = vectors()
         flat = pa.FixedSizeListArray.from_arrays(pa.array(matrix.reshape(-1)), matrix.shape[1])
@@ -81,7 +92,7 @@ def case(measure: str) -> Case:
             "manhattan": {"max_distance": 9.0},
         }.get(measure, {"max_distance": 1.8})
         order = {"euclidean": 2.0, "manhattan": 1.0, "lr:1.5": 1.5, "lr:3": 3.0}.get(measure)
-        alike = cosine if order is None else lambda x, y: math.fsum(abs(x - y) ** order) ** (1 / order)
+        alike = cosine if order is None else partial(distance, order=order)
     truth = {}
     for i, j in combinations(range(ITEMS), 2):
         value = alike(wide[i], wide[j])
@@ -122,9 +133,11 @@ def test_bands_find_at_the_rate_of_the_curve(name: str) -> None:
     got = []
     for seed in range(60):
         result = lookalike.pairs(data.table, bands=3, rows=4, recall=0.6, seed=seed, audit=0, **data.limit)
-        assert not result.plan.exhaustive
+        plan = result.plan
+        assert plan is not None and not plan.exhaustive
         got.append(len(result))
-    expected = float(result.plan.probability(values).sum())
+    assert plan is not None
+    expected = float(plan.probability(values).sum())
     assert 0.1 * len(values) < expected < 0.97 * len(values)
     # All pairs share the random numbers of a seed, so how much they vary together is told by the seeds.
     assert abs(np.mean(got) - expected) < 5 * np.std(got, ddof=1) / math.sqrt(len(got))
@@ -236,7 +249,8 @@ def test_negative_weights_are_for_cosine_only() -> None:
 def test_an_order_above_two_compares_all_pairs_and_says_why() -> None:
     data = CASES["lr:3"]
     result = lookalike.pairs(data.table, **data.limit)
-    assert result.plan.exhaustive and "no hash functions are known for orders above 2" in result.plan.why
+    plan = result.plan
+    assert plan is not None and plan.exhaustive and "no hash functions are known for orders above 2" in plan.why
     assert found(result).keys() == data.truth.keys()
     with pytest.raises(
         OptionError, match="no hash functions are known for orders above 2, so all pairs must be compared"

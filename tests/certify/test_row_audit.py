@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from lookalike.certify.row_audit import RowAudit
-from lookalike.types import F64Array, I64Array, U64Array
+from lookalike.types import BoolArray, F64Array, I64Array, U64Array
 from tests.reference.audit import rank
 
 
@@ -24,6 +24,12 @@ class Near:
     ) -> F64Array:
         a, b = (words[offsets[side]].astype(np.float64) for side in (left, right))
         return -abs(a - b)
+
+    def crossed(self, offsets: I64Array, words: U64Array, left: I64Array, right: I64Array) -> BoolArray:
+        """Whatever is even need not be compared with what is far above it."""
+        a, b = (words[offsets[side]].astype(np.int64) for side in (left, right))
+        crossed: BoolArray = (a[:, None] % 2 == 1) | (b < a[:, None] + 100)
+        return crossed
 
 
 def numbers(count: int, seed: int, empty: float = 0.1) -> tuple[NDArray[np.int64], I64Array, U64Array]:
