@@ -67,7 +67,7 @@ def test_ids_are_those_of_the_columns_and_there_may_be_fewer_than_k() -> None:
 def test_a_result_is_saved(tmp_path: Path) -> None:
     result = lookalike.neighbors(ITEMS, QUERIES, k=2)
     result.save(tmp_path / "n.csv")
-    assert (tmp_path / "n.csv").read_text().startswith('"query","rank","id","similarity"\n')
+    assert (tmp_path / "n.csv").read_text().startswith("query,rank,id,similarity\n")
     assert result.report["method"] == "exact" and result.report["recall"]["expected"] == 1.0
 
 

@@ -213,11 +213,17 @@ def summary(found: Found, headline: str, report: dict[str, Any], *, quiet: bool)
         (counts.short, f"shorter than {config.shingle} (one shingle, the whole)"),
         (counts.references, "of the other collection to compare with"),
         (counts.invalid_utf8, "with invalid UTF-8, replaced by U+FFFD"),
+        (counts.html_fallback, "without a main text: all visible text counts"),
+        (counts.emptied_items, "of which all shingles stand in too many documents"),
     ]
     noun = "item" if config.unit == "document" else config.unit
     for number, what in notes:
         if number and what:
             say(f"  {counted(number, noun)} {what}")
+    if counts.dropped_shingles:
+        say(
+            f"  {counts.dropped_shingles:,} shingles left out, which stand in more than {config.max_share:g} of the documents"
+        )
     if counts.skipped_rows:
         say(f"  {counted(counts.skipped_rows, 'broken row')} skipped; the first: {found.items.source.bad[0]}")
     if counts.bad_items:
