@@ -36,14 +36,15 @@ from lookalike.jit import kernel
 from lookalike.types import F64Array
 
 __all__ = [
-    "BYTES_PAY", "LANES", "Bytes", "byte_products", "float_products", "pack_bytes", "pack_floats", "packed_floats",
-    "padded",
+    "BYTES_PAY", "LANES", "MOST_COMPONENTS", "Bytes", "byte_products", "float_products", "pack_bytes", "pack_floats",
+    "packed_floats", "padded",
 ]  # fmt: skip
 
 F32Array = NDArray[np.float32]
 I32Array = NDArray[np.int32]
 
 LANES = 48
+MOST_COMPONENTS = 32_768  # of vectors in bytes: sums of 383·127 for each stay within 32 bits
 _LEAST = np.float32(1e-30)  # largest component below which a vector is rounded to zero, so that 127/x stays finite
 
 

@@ -41,6 +41,7 @@ from lookalike.types import F64Array, I64Array
 from lookalike.verify.products import (
     BYTES_PAY,
     LANES,
+    MOST_COMPONENTS,
     Bytes,
     byte_products,
     float_products,
@@ -98,7 +99,7 @@ class Side:
         n, d = vectors.shape
         centre = vectors.sum(axis=0, dtype=np.float64) / max(1, n) if like is None else like.centre
         squares, halves, lifts = np.zeros((3, n))
-        packed = Bytes.empty(n, d) if rounded and measure != MANHATTAN else None
+        packed = Bytes.empty(n, d) if rounded and measure != MANHATTAN and d <= MOST_COMPONENTS else None
         for start, stop in _spans(0, n if measure != MANHATTAN else 0, _BLOCK):
             near = _moved(vectors[start:stop], centre)
             squares[start:stop] = np.square(near, dtype=np.float64).sum(axis=1)
