@@ -221,9 +221,8 @@ def summary(found: Found, headline: str, report: dict[str, Any], *, quiet: bool)
         if number and what:
             say(f"  {counted(number, noun)} {what}")
     if counts.dropped_shingles:
-        say(
-            f"  {counts.dropped_shingles:,} shingles left out, which stand in more than {config.max_share:g} of the documents"
-        )
+        share = f"more than {config.max_share:g} of the documents"
+        say(f"  {counts.dropped_shingles:,} shingles left out, which stand in {share}")
     if counts.skipped_rows:
         say(f"  {counted(counts.skipped_rows, 'broken row')} skipped; the first: {found.items.source.bad[0]}")
     if counts.bad_items:

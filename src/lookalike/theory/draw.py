@@ -82,7 +82,8 @@ def terminal_curve(plan: "Plan", width: int = 72, height: int = 16) -> str:
     lines.extend(_axis(plan, columns, mark))
     lines.append((" " * LEFT + _across(plan).center(columns)).rstrip())
     found = probability_text(plan.expected_recall)
-    lines.append(f"{plan.shape}: {found} found at {plan.threshold:g}")
+    shape = plan.shape if plan.exhaustive else bands_of_rows(plan.bands, plan.rows)
+    lines.append(f"{shape}: {found} found at {plan.threshold:g}")
     return "\n".join(lines)
 
 
