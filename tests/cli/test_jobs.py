@@ -281,7 +281,7 @@ def test_broken_input_is_named_with_its_place(run: Run, tmp_path: Path) -> None:
         (["DOCS", "--limit", "0"], 2, "Invalid value for '--limit'"),
         (["DOCS", "--verify", "maybe"], 2, "Invalid value for '--verify'"),
         (["DOCS", "--nonsense"], 2, "No such option: --nonsense"),
-        ([], 2, "Missing argument 'IN...'"),
+        ([], 2, "there is nothing to read: give files, a glob, a folder, or - for standard input"),
         (["DOCS", "-o", "out.xlsx"], 2, "out.xlsx: the ending"),
         (["DOCS", "-o", "out.foo"], 2, "out.foo: the ending"),
     ],
