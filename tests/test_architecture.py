@@ -58,7 +58,7 @@ LAYERS: list[dict[str, set[str]]] = [
     {"clustering": set(), "matched": {"clustering"}},
     {"pipeline": set(), "certificate": set()},
     {"outcome": set(), "examples": {"outcome"}, "reporting": {"outcome"}},
-    {"neighbors": set(), "results": {"run_folder"}, "run_folder": set()},
+    {"searching": set(), "results": {"run_folder"}, "run_folder": set()},
     {"api": set()},
     {"cli": set()},
 ]
@@ -137,6 +137,11 @@ def test_imports_point_one_way(path: Path) -> None:
         assert layer(other) < layer(own) or other in LAYERS[layer(own)][own], f"{own} imports {other}"
     if own in ONLY:
         assert others <= ONLY[own], f"{own} knows more than it should: {others - ONLY[own]}"
+
+
+def test_no_module_has_the_name_of_something_public() -> None:
+    """An imported module becomes an attribute of the package, and would hide the function of that name."""
+    assert {unit(module) for module in MODULES if module != "lookalike"} & set(lookalike.__all__) == set()
 
 
 def test_nothing_imports_the_command_line() -> None:

@@ -42,11 +42,11 @@ from typing import Any
 from lookalike.config import make_config
 from lookalike.errors import OptionError
 from lookalike.io import Source, open_source
-from lookalike.neighbors import Neighbors, find_neighbors
 from lookalike.pipeline import Found, find
 from lookalike.planning import plan_for
 from lookalike.progress import SILENT, Progress
 from lookalike.results import Clusters, Dedup, Pairs
+from lookalike.searching import Neighbors, find_neighbors
 from lookalike.sources import Reading, edges_of
 from lookalike.theory import Plan
 from lookalike.theory import plan as choose

@@ -49,7 +49,7 @@ def neighbors(
 
     job.check_output(output, overwrite=overwrite, dry_run=False, json=json, table=True)
     from lookalike.io import open_files
-    from lookalike.neighbors import find_neighbors
+    from lookalike.searching import find_neighbors
 
     announce_compiling(quiet)
     source, other = (
