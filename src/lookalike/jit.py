@@ -31,7 +31,6 @@ __all__ = [
     "on_compile",
     "peek",
     "poke",
-    "popcount",
     "trailing_zeros",
     "tuple_of",
 ]
@@ -156,16 +155,5 @@ def trailing_zeros(typingctx: Any, value: Any) -> Any:
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
-
-    return signature, codegen
-
-
-@intrinsic
-def popcount(typingctx: Any, value: Any) -> Any:
-    """How many bits of a uint64 are set; one instruction, and of eight words at once where the machine can."""
-    signature = types.int64(types.uint64)
-
-    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.ctpop(arguments[0])
 
     return signature, codegen

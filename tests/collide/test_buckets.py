@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lookalike.collide.buckets import Buckets
+from lookalike.collide.buckets import Buckets, Likeness, Walk
 from lookalike.collide.group import Groups
 from lookalike.types import I64Array
 from tests.reference import buckets as twin
@@ -135,3 +135,31 @@ def test_an_item_knows_its_places(members: list[int]) -> None:
     items: I64Array = np.arange(ITEMS)
     ends, hits = indexed(bands).hits(items, items)
     assert [hits[a:b].tolist() for a, b in pairwise(ends.tolist())] == twin.places(members, ITEMS)
+
+
+@pytest.mark.parametrize("words", [8, 16])
+def test_candidates_whose_signatures_differ_too_much_are_left_out(words: int) -> None:
+    rng = np.random.default_rng(words)
+    bands = [
+        [twin.Bucket(sorted(half.tolist()), []) for half in rng.permutation(ITEMS).reshape(3, 6)] for _ in range(4)
+    ]
+    signatures = rng.integers(0, 2**64, (ITEMS, words), dtype=np.uint64)
+    index = indexed(bands)
+    everything = found(bands, None, 1 << 20)
+    differing = [int(np.bitwise_count(signatures[a] ^ signatures[b]).sum()) for a, b in everything]
+    most = int(np.median(differing))
+    expected = [pair for pair, bits in zip(everything, differing, strict=True) if bits <= most]
+    assert 0 < len(expected) < len(everything)
+    for chunk, work in ((3, 5), (1000, 5), (1000, 10**6)):
+        walk = Walk(index, None, Likeness(signatures.reshape(-1), words, most))
+        pairs: list[tuple[int, int]] = []
+        for begin, end in index.spans(work):
+            for left, right in walk.span(begin, end, chunk=chunk):
+                pairs += zip(left.tolist(), right.tolist(), strict=True)
+        assert pairs == expected
+
+
+@pytest.mark.parametrize("work", [1, 7, 10**6])
+def test_spans_cover_all_items_once(work: int) -> None:
+    index = indexed([[twin.Bucket([0, 1, 2, 5], []), twin.Bucket([3, 4], [])], [twin.Bucket([2, 4, 6], [])]])
+    assert [item for begin, end in index.spans(work) for item in range(begin, end)] == list(range(ITEMS))

@@ -54,10 +54,11 @@ def rotated_signs(vector: Sequence[float], blocks: int, width: int, seed: int) -
     return found
 
 
-def sign_key(bits: Sequence[Sequence[int]], band: int, rows: int) -> int:
-    """The key of a band from the sign bits of each block: one bit of each of r blocks."""
-    width = len(bits[0])
-    mine = [bits[band // width * rows + row][band % width] for row in range(rows)]
+def sign_key(bits: Sequence[Sequence[int]], band: int, rows: int, share: int) -> int:
+    """The key of a band from the sign bits of each block, of which it has `share` bits."""
+    width = len(bits[0]) // share
+    first = band // width * math.ceil(rows / share)
+    mine = [bits[first + row // share][band % width + row % share * width] for row in range(rows)]
     key = mix((band + 1) * G & MASK)
     for start in range(0, rows, 64):
         key = mix(key ^ sum(bit << place for place, bit in enumerate(mine[start : start + 64])))

@@ -28,26 +28,40 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookalike.collide.group import Groups
-from lookalike.jit import kernel, peek, popcount
-from lookalike.types import BoolArray, I64Array, U8Array, U16Array, U32Array, U64Array
+from lookalike.jit import kernel, peek, poke
+from lookalike.simd import pointer, popped_xor, prefetch
+from lookalike.types import BoolArray, I64Array, U8Array, U16Array, U64Array
 
 __all__ = ["Buckets", "Likeness", "Walk"]
 
+_AHEAD = 16
+_LANES = 8
+_UPPER = np.uint64(32)
+_LOWER = np.uint64((1 << 32) - 1)
 _HALF = np.int64(32)
 _LOW = np.int64((1 << 32) - 1)
 
 
-@kernel("void(Array(uint32,1,'C',readonly=True), int64[::1], uint32[::1])")
-def _place_members(members, offsets, where):
-    """where[offsets[i] : offsets[i + 1]] = the places of item i in members, ascending; offsets are counted here."""
+@kernel("void(Array(uint32,1,'C',readonly=True), Array(int64,1,'C',readonly=True), int64, uint64[::1])")
+def _fill_entries(members, starts, at, entries):
+    """entries[at + i] = member i of a band's buckets, with the end of its bucket above it."""
+    for bucket in range(len(starts) - 1):
+        end = np.uint64(at + starts[bucket + 1]) << _UPPER
+        for i in range(starts[bucket], starts[bucket + 1]):
+            entries[at + i] = end | np.uint64(members[i])
+
+
+@kernel("void(Array(uint64,1,'C',readonly=True), int64[::1], uint32[::1])")
+def _place_members(entries, offsets, where):
+    """where[offsets[i] : offsets[i + 1]] = the places of item i in entries, ascending; offsets are counted here."""
     for i in range(len(offsets)):
         offsets[i] = 0
-    for place in range(len(members)):
-        offsets[np.int64(members[place]) + 1] += 1
+    for place in range(len(entries)):
+        offsets[np.int64(entries[place] & _LOWER) + 1] += 1
     for i in range(len(offsets) - 1):
         offsets[i + 1] += offsets[i]
-    for place in range(len(members)):
-        item = np.int64(members[place])
+    for place in range(len(entries)):
+        item = np.int64(entries[place] & _LOWER)
         where[offsets[item]] = np.uint32(place)
         offsets[item] += 1
     for i in range(len(offsets) - 1, 0, -1):
@@ -56,14 +70,12 @@ def _place_members(members, offsets, where):
 
 
 @kernel(
-    "int64(int64, int64, Array(uint32,1,'C',readonly=True), Array(uint32,1,'C',readonly=True), "
-    "Array(int64,1,'C',readonly=True), Array(int64,1,'C',readonly=True), Array(int64,1,'C',readonly=True), "
-    "Array(uint32,1,'C',readonly=True), Array(uint8,1,'C',readonly=True), Array(uint64,1,'C',readonly=True), int64, "
-    "int64, uint32[::1], int64[::1], int64[::1], int64[::1])"
+    "int64(int64, int64, Array(uint64,1,'C',readonly=True), Array(uint32,1,'C',readonly=True), "
+    "Array(int64,1,'C',readonly=True), Array(uint32,1,'C',readonly=True), Array(uint8,1,'C',readonly=True), "
+    "Array(uint64,1,'C',readonly=True), int64, int64, uint32[::1], int64[::1], int64[::1], int64[::1])"
 )
 def _emit(
-    item, end, members, bucket, starts, splits, offsets, where, apart, signatures, words, most, stamps, left, right,
-    filled,
+    item, end, entries, splits, offsets, where, apart, signatures, words, most, stamps, left, right, filled
 ):  # fmt: skip
     """Fill left and right with the candidates of the items from `item` on; the first item that was not done.
 
@@ -72,44 +84,53 @@ def _emit(
     tells how many there are. It stops before an item whose candidates might not fit.
     """
     count = 0
+    data = pointer(signatures)
     while item < end:
+        begun = count
         room = count
-        for e in range(offsets[item], offsets[item + 1]):
+        first, last = offsets[item], offsets[item + 1]
+        for e in range(first, last):
+            # The buckets of an item lie anywhere in memory, so they are asked for some places ahead.
+            prefetch(entries, np.int64(where[min(e + _AHEAD, last - 1)]))
             place = np.int64(where[e])
-            room += starts[np.int64(bucket[place]) + 1] - place
+            room += np.int64(peek(entries, place) >> _UPPER) - place
         if room > len(left):
             break
-        for e in range(offsets[item], offsets[item + 1]):
+        for e in range(first, last):
             place = np.int64(where[e])
-            b = np.int64(bucket[place])
-            if place >= splits[b]:
+            if len(splits) > 0 and place >= np.int64(splits[place]):
                 continue
-            for other in range(place + 1, starts[b + 1]):
-                partner = np.int64(members[other])
+            for other in range(place + 1, np.int64(peek(entries, place) >> _UPPER)):
+                partner = np.int64(peek(entries, other) & _LOWER)
                 if partner <= item or stamps[partner] == np.uint32(item + 1):
                     continue
                 stamps[partner] = np.uint32(item + 1)
                 if apart[item] and apart[partner]:
                     continue
-                differing = 0
-                for w in range(words):
-                    differing += popcount(peek(signatures, item * words + w) ^ peek(signatures, partner * words + w))
-                if differing > most:
-                    continue
                 left[count] = item
                 right[count] = partner
                 count += 1
+        if words > 0:
+            found, count = count, begun
+            for p in range(begun, found):
+                prefetch(data, peek(right, min(p + _AHEAD, found - 1)) * words)
+                partner = peek(right, p)
+                differing = 0
+                for w in range(0, words, _LANES):
+                    differing += popped_xor(data, item * words + w, data, partner * words + w)
+                poke(right, count, partner)
+                count += np.int64(differing <= most)
         item += 1
     filled[0] = count
     return item
 
 
 @kernel(
-    "int64(Array(int64,1,'C',readonly=True), Array(int64,1,'C',readonly=True), Array(uint32,1,'C',readonly=True), "
-    "Array(int64,1,'C',readonly=True), Array(uint32,1,'C',readonly=True), Array(uint16,1,'C',readonly=True), "
+    "int64(Array(int64,1,'C',readonly=True), Array(int64,1,'C',readonly=True), Array(uint64,1,'C',readonly=True), "
+    "Array(int64,1,'C',readonly=True), Array(uint32,1,'C',readonly=True), Array(int64,1,'C',readonly=True), "
     "int64[::1], uint16[::1])"
 )
-def _shared_bands(left, right, bucket, offsets, where, band, ends, bands):
+def _shared_bands(left, right, entries, offsets, where, band_ends, ends, bands):
     """bands[ends[p] : ends[p + 1]] = the bands in which pair p shares a bucket; how many are needed in all.
 
     With too little room in `bands` nothing more is written, and the caller comes again.
@@ -119,11 +140,15 @@ def _shared_bands(left, right, bucket, offsets, where, band, ends, bands):
     for p in range(len(left)):
         i, i_end = offsets[left[p]], offsets[left[p] + 1]
         j, j_end = offsets[right[p]], offsets[right[p] + 1]
+        band = 0
         while i < i_end and j < j_end:
-            x, y = bucket[where[i]], bucket[where[j]]
+            # A bucket is known by its end.
+            x, y = entries[where[i]] >> _UPPER, entries[where[j]] >> _UPPER
             if x == y:
+                while band_ends[band] < np.int64(x):
+                    band += 1
                 if count < len(bands):
-                    bands[count] = band[x]
+                    bands[count] = np.uint16(band)
                 count += 1
             i += np.int64(x <= y)
             j += np.int64(y <= x)
@@ -133,7 +158,7 @@ def _shared_bands(left, right, bucket, offsets, where, band, ends, bands):
 
 @dataclass(frozen=True, slots=True)
 class Likeness:
-    """The signatures of all items, `words` each, and in how many bits those of a candidate may differ."""
+    """The signatures of all items, `words` each (a multiple of 8), and the most bits in which candidates may differ."""
 
     signatures: U64Array
     words: int
@@ -163,9 +188,8 @@ class Walk:
         while item < end:
             left, right = np.empty(chunk, np.int64), np.empty(chunk, np.int64)
             done = _emit(
-                item, end, buckets.members, buckets._bucket, buckets._starts, buckets._splits, buckets._offsets,
-                buckets._where, flags, likeness.signatures, likeness.words, likeness.most, self._own.stamps, left,
-                right, filled,
+                item, end, buckets.entries, buckets.probes, buckets._offsets, buckets._where, flags,
+                likeness.signatures, likeness.words, likeness.most, self._own.stamps, left, right, filled,
             )  # fmt: skip
             if done == item:
                 # This item alone has more than a chunk.
@@ -186,16 +210,21 @@ class Buckets:
     def __init__(self, items: int, groups: Sequence[Groups]) -> None:
         sizes = [len(each.members) for each in groups]
         self.items = items
-        self.members: U32Array = _stack([each.members for each in groups], np.uint32)
         counts = _stack([np.diff(each.starts) for each in groups], np.int64)
-        before = np.concatenate([[0], np.cumsum(sizes)])
+        self._band_ends = np.cumsum([0, *sizes], dtype=np.int64)[1:]
+        before = self._band_ends - sizes
         self._starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        self._splits: I64Array = _stack([g.splits + at for g, at in zip(groups, before, strict=False)], np.int64)
-        self._bucket = np.repeat(np.arange(len(counts), dtype=np.uint32), counts)
-        self._band: U16Array = np.repeat(np.arange(len(groups)), [len(each) for each in groups]).astype(np.uint16)
+        self._splits: I64Array = _stack([g.splits + at for g, at in zip(groups, before, strict=True)], np.int64)
+        # Each member with the end of its bucket above it, so that one look at memory tells both.
+        self.entries = np.empty(sum(sizes), np.uint64)
+        for each, at in zip(groups, before.tolist(), strict=True):
+            _fill_entries(each.members, each.starts, at, self.entries)
+        # Where the probes of each member's bucket begin; without any probe nobody needs to know.
+        probed = bool((self._splits < self._starts[1:]).any())
+        self.probes = np.repeat(self._splits.astype(np.uint32), counts) if probed else np.empty(0, np.uint32)
         self._offsets = np.empty(items + 1, np.int64)
-        self._where = np.empty(len(self.members), np.uint32)
-        _place_members(self.members, self._offsets, self._where)
+        self._where = np.empty(len(self.entries), np.uint32)
+        _place_members(self.entries, self._offsets, self._where)
 
     def candidates(
         self, apart: BoolArray | None = None, *, chunk: int = 1 << 20, on_items: Callable[[int], None] = lambda _: None
@@ -208,14 +237,9 @@ class Buckets:
         yield from walk.span(0, self.items, chunk=chunk, on_items=on_items)
 
     def spans(self, work: int) -> list[tuple[int, int]]:
-        """Cut the items into spans whose buckets hold about so many pairs, or one item that has more."""
-        follow = self._starts[1:][self._bucket] - np.arange(len(self.members))
-        ends = np.concatenate([[0], np.cumsum(follow[self._where])])[self._offsets]
-        borders, last = [0], 0
-        while last < self.items:
-            last = max(last + 1, int(np.searchsorted(ends, ends[last] + work, side="right")) - 1)
-            borders.append(last)
-        return list(pairwise(borders))
+        """Cut the items into spans of one length, whose buckets hold about so many pairs."""
+        count = min(self.items, 1 + self.pairs() // work)
+        return list(pairwise(i * self.items // max(1, count) for i in range(count + 1)))
 
     def pairs(self) -> int:
         """How many pairs the buckets hold, one that shares several buckets counted for each."""
@@ -241,7 +265,7 @@ class Buckets:
             start + (first - start + 1 + (rng.random(count) * np.maximum(indexed - 1, 1)).astype(np.int64)) % indexed
         )
         second = np.where(probe, split + (rng.random(count) * (end - split)).astype(np.int64), other)
-        a, b = self.members[first].astype(np.int64), self.members[second].astype(np.int64)
+        a, b = ((self.entries[places] & _LOWER).astype(np.int64) for places in (first, second))
         left, right = np.minimum(a, b), np.maximum(a, b)
         ends, _ = self.hits(left, right)
         return left, right, np.diff(ends)
@@ -252,7 +276,7 @@ class Buckets:
         room = 16 * len(left) + 16
         while True:
             bands = np.empty(room, np.uint16)
-            room = _shared_bands(left, right, self._bucket, self._offsets, self._where, self._band, ends, bands)
+            room = _shared_bands(left, right, self.entries, self._offsets, self._where, self._band_ends, ends, bands)
             if room <= len(bands):
                 return ends, bands[:room]
 

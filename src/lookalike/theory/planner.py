@@ -86,7 +86,8 @@ class Prices:
     verify: float  # per candidate
     again: float  # per item that has a candidate, to read it again
     pair: float | None = None  # per pair, where all are compared; None where that is never done
-    at_once: int = 1  # bands whose slots are made together, whether all of them are wanted or not
+    at_once: int = 1  # slots that are made together, whether all of them are wanted or not
+    apart: int = 1  # of these, how many lie between two of the same band at least
 
 
 def prices_of(measure: str, size: float, *, sparse: bool = False) -> Prices:
@@ -94,13 +95,20 @@ def prices_of(measure: str, size: float, *, sparse: bool = False) -> Prices:
     if measure == "cosine" and sparse:
         # Features are scattered over 1,024 places, which are then rotated; a candidate is a merge of two bags.
         return Prices(
-            slot=6.0 + size / 500.0, band=BAND_NS, verify=50.0 + 5.0 * size, again=4.0 * REREAD_NS * size, at_once=1024
+            slot=6.0 + size / 500.0,
+            band=BAND_NS,
+            verify=50.0 + 5.0 * size,
+            again=4.0 * REREAD_NS * size,
+            at_once=1024,
+            apart=128,
         )
     if measure == "cosine":
         # A bit by structured rotation; a candidate by its signature; a pair by a matrix product.
         width = max(128, 1 << (math.ceil(size) - 1).bit_length())
         pair = 0.15 + 0.0046 * size
-        return Prices(slot=5.0, band=BAND_NS, verify=12.0, again=3_000.0 + 2.0 * size, pair=pair, at_once=width)
+        return Prices(
+            slot=5.0, band=BAND_NS, verify=12.0, again=3_000.0 + 2.0 * size, pair=pair, at_once=width, apart=128
+        )
     if measure == "hamming":
         return Prices(slot=1.0, band=BAND_NS, verify=20.0, again=100.0, pair=12.0 + size / 256.0)
     if order_of(measure) is not None:
@@ -471,8 +479,10 @@ class _Search:
         return self._sketch_ns(bands, rows) + self.prices.band * bands
 
     def _sketch_ns(self, bands: int, rows: int) -> float:
-        together = self.prices.at_once
-        return self.prices.slot * rows * together * -(-bands // together)
+        together, share = self.prices.at_once, 1
+        while 2 * share * max(bands, self.prices.apart) <= together:
+            share *= 2
+        return self.prices.slot * together * -(-rows // share) * -(-bands * share // together)
 
     def _fewest_bands(self, rows: int, recall: float) -> int | None:
         """The smallest b with P(threshold) >= recall, or None if it is above what `max_slots` allow."""
