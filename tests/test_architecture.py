@@ -57,7 +57,7 @@ LAYERS: list[dict[str, set[str]]] = [
     {"planning": set(), "sketching": set(), "comparing": set()},
     {"clustering": set(), "matched": {"clustering"}},
     {"pipeline": set(), "certificate": set()},
-    {"outcome": set(), "reporting": {"outcome"}},
+    {"outcome": set(), "examples": {"outcome"}, "reporting": {"outcome"}},
     {"searching": set(), "results": {"run_folder"}, "run_folder": set()},
     {"api": set()},
     {"cli": set()},

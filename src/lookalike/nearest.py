@@ -3,8 +3,9 @@
 Two ways, both of which look at every item. `exact` compares the vectors (`verify/scan.py`). `bits` compares D sign bits
 of each first, takes the R items that agree in most, and scores these exactly (`verify/bit_scan.py`): how many of the
 true k are among them depends on the data, so D and R are chosen on a sample of the items, for which the truth is
-counted. Sign bits of vectors from which the mean of the items was taken are tried as well: they tell items apart better
-where all of them lie on one side of the origin, and worse where they do not.
+counted. Where the items lie on one side of the origin (random pairs have a mean cosine above 1/6), and for distances,
+bits are those of the vectors as seen from the mean of the items. For recall 0.9 with 512 bits that changed R from 411
+to 307 at a mean cosine of 0.20; for GloVe, at 0.13, from 75 to 103.
 
 The plan is the same everywhere: the sample is the items with the smallest hashes of their bytes, costs are constants
 and no timings, and neither threads nor batches enter. Each item of the sample is a query that must not find itself. R
@@ -101,7 +102,8 @@ class Nearest:
         vectors = _vectors(items, "items")
         self._items = Side.of(_MEASURES[measure], self._ready(vectors, "items"))
         self._mean = self._items.exact.sum(axis=0, dtype=np.float64) / max(1, len(vectors))
-        self._bits: dict[tuple[int, bool], U64Array] = {}
+        self.centred = measure != "cosine" or 6.0 * float(np.square(self._mean).sum()) > 1.0
+        self._bits: dict[int, U64Array] = {}
         self._plans: dict[int, Plan] = {}
         self.plan: Plan | None = None
 
@@ -121,12 +123,11 @@ class Nearest:
         self.plan = plan = self.plan_for(k)
         if plan.method == "exact":
             return top(self._items, ready, k, self.threads)
-        packed = self._packed(plan.bits, plan.centred)
         ids, scores = np.empty((len(ready), k), np.int64), np.empty((len(ready), k))
         for start in range(0, len(ready), _BATCH):
             rows = slice(start, start + _BATCH)
-            bits = self._signs(ready[rows], plan.bits, plan.centred)
-            lists = nearest_by_bits(packed, len(self._items), bits, plan.candidates, self.threads)
+            bits = self._signs(ready[rows], plan.bits)
+            lists = nearest_by_bits(self._bits[plan.bits], len(self._items), bits, plan.candidates, self.threads)
             ids[rows], scores[rows] = best_of_lists(self._items, ready[rows], lists, k, self.threads)
         return ids, scores
 
@@ -140,21 +141,24 @@ class Nearest:
         n, d = self._items.exact.shape
         exact_cost = n * (_ITEM + _COMPONENT[self.measure] * d) + 2.0 * _taken(n, k) * (_SCORED + _SCORED_COMPONENT * d)
         exact = Plan("exact", k, 1.0, 1.0, 1.0, exact_cost, exact_cost)
+        wanted = [bits for bits in _BITS if self._cost(bits, k) < exact_cost]
         # A sample costs as much as so many queries; and one that is a large part of the items tells nothing new.
-        if self.recall == 1.0 or self.expected < 4 * _SAMPLE or n < 16 * _SAMPLE or k > _MOST // 4:
+        if not wanted or self.recall == 1.0 or self.expected < 4 * _SAMPLE or n < 16 * _SAMPLE or k > _MOST // 4:
             return exact
         own = self._sample()
         queries = np.ascontiguousarray(self._items.exact[own])
         truth, _ = top(self._items, queries, k, self.threads, own=own)
-        plans = [exact]
-        for bits in _BITS:
-            for centred in (False, True):
-                if self._cost(bits, k) < min(plan.cost for plan in plans):
-                    found = self._tried(bits, centred, queries, own, truth)
-                    plans += self._smallest(bits, centred, found, k, exact_cost)
-        best = min(plans, key=lambda plan: plan.cost)
-        # Bits that were tried in vain need not be kept.
-        self._bits = {key: value for key, value in self._bits.items() if key == (best.bits, best.centred)}
+        best = exact
+        signs = self._signs(self._items.exact, wanted[-1])
+        for bits in wanted:
+            if self._cost(bits, k) < best.cost:
+                packed = side_by_side(signs[:, : bits // 64])
+                found = self._tried(packed, signs[own, : bits // 64], own, truth)
+                plan = self._smallest(bits, found, k, exact_cost)
+                if plan is not None and plan.cost < best.cost:
+                    best, self._bits = plan, self._bits | {bits: packed}
+        kept = {plan.bits for plan in (*self._plans.values(), best)}
+        self._bits = {bits: packed for bits, packed in self._bits.items() if bits in kept}
         return best
 
     def _sample(self) -> I64Array:
@@ -164,11 +168,10 @@ class Nearest:
         hashes = hash_raw(vectors.view(np.uint8).reshape(-1), offsets)[:, 0]
         return np.sort(np.argsort(hashes, kind="stable")[:_SAMPLE])
 
-    def _tried(self, bits: int, centred: bool, queries: F32Array, own: I64Array, truth: I64Array) -> NDArray[np.int64]:
+    def _tried(self, packed: U64Array, queries: U64Array, own: I64Array, truth: I64Array) -> I64Array:
         """found[q, r] = how many of the true k of query q are among its first r + 1 by bits, itself not counted."""
         most = min(_MOST, len(self._items) - 1) + 1
-        signs = self._signs(queries, bits, centred)
-        lists = nearest_by_bits(self._packed(bits, centred), len(self._items), signs, most, self.threads)
+        lists = nearest_by_bits(packed, len(self._items), np.ascontiguousarray(queries), most, self.threads)
         hits = np.zeros(lists.shape, np.int64)
         for q in range(len(lists)):
             # Its own place is taken out, so that ranks are those of a query that is no item.
@@ -176,7 +179,7 @@ class Nearest:
             hits[q, : len(others)] = np.isin(others, truth[q])
         return np.cumsum(hits, axis=1)
 
-    def _smallest(self, bits: int, centred: bool, found: I64Array, k: int, exact_cost: float) -> list[Plan]:
+    def _smallest(self, bits: int, found: I64Array, k: int, exact_cost: float) -> Plan | None:
         """The plan with the smallest R that reaches the recall with these bits, or none."""
         shares = found / k
         means = shares.mean(axis=0)
@@ -188,12 +191,12 @@ class Nearest:
         enough = np.flatnonzero(means - _DOUBT * errors >= self.recall)
         enough = enough[enough + 1 >= k]
         if not len(enough):
-            return []
+            return None
         r = int(enough[0])
         mean, error = float(means[r]), 1.96 * float(errors[r])
         interval = max(0.0, mean - error), min(1.0, mean + error)
         cost = self._cost(bits, r + 1)
-        return [Plan("bits", k, mean, *interval, cost, exact_cost, found.shape[0], bits, r + 1, centred)]
+        return Plan("bits", k, mean, *interval, cost, exact_cost, found.shape[0], bits, r + 1, self.centred)
 
     def _cost(self, bits: int, candidates: int) -> float:
         """Nanoseconds a query, the making of the items' bits spread over all that are expected."""
@@ -202,25 +205,20 @@ class Nearest:
         made = bits * _BIT * (1.0 + n / self.expected)
         return n * (_ITEM + _WORD * bits / 64) + _taken(n, candidates) * _TAKEN + scored + made
 
-    def _signs(self, vectors: F32Array, bits: int, centred: bool) -> U64Array:
-        """The first sign bits of each vector (n x bits/64), about the mean of the items where `centred`."""
+    def _signs(self, vectors: F32Array, bits: int) -> U64Array:
+        """The first sign bits of each vector (n x bits/64); fewer bits are the beginning of more."""
         blocks = -(-bits // width_of(vectors.shape[1]))
         out = np.empty((len(vectors), bits // 64), np.uint64)
 
         def task(start: int) -> None:
             chunk = vectors[start : start + _CHUNK]
-            moved = (chunk - self._mean).astype(np.float32) if centred else chunk
+            moved = (chunk - self._mean).astype(np.float32) if self.centred else chunk
             signs = sign_bits(moved, blocks, self.seed).reshape(len(chunk), -1)
             out[start : start + _CHUNK] = signs[:, : bits // 64]
 
         for _ in ordered_map(task, range(0, len(vectors), _CHUNK), self.threads):
             pass
         return out
-
-    def _packed(self, bits: int, centred: bool) -> U64Array:
-        if (bits, centred) not in self._bits:
-            self._bits[bits, centred] = side_by_side(self._signs(self._items.exact, bits, centred))
-        return self._bits[bits, centred]
 
     def _ready(self, vectors: F32Array, what: str) -> F32Array:
         """Vectors as they are compared: of length 1 for the cosine."""

@@ -39,7 +39,7 @@ def pair_batches(found: Found) -> Iterator[pa.RecordBatch]:
         raise OptionError(too_many(found.matched.pairs, found.config.max_pairs))
     references = found.collection.references
     rank = np.concatenate([np.arange(references), found.sketched.item_rank() + references])
-    stretches = pairs_in_order(found.matched.folds, found.matched.matches, rank)
+    stretches = pairs_in_order(found.matched.folds, found.matched.matches, rank, found.config.scale.identical)
     nothing = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float64)
     for first, second, similarity in chain([next(stretches, nothing)], stretches):
         columns = {"a": ids_of(found, first), "b": ids_of(found, second), **_column(found, similarity)}

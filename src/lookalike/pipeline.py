@@ -141,7 +141,7 @@ class _Run:
                 threads=config.threads, progress=self.progress,
             )  # fmt: skip
         sketches.forget()
-        specimens = choose(grouped, folds, active)
+        specimens = choose(grouped, folds, active, self.collection.items.form)
         self._lap("grouping")
 
         matches = Matches(self.work, self._for_matches())

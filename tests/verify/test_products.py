@@ -8,10 +8,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from lookalike.verify.products import LANES, byte_products, float_products, packed_bytes, packed_floats, padded
+from lookalike.verify.products import LANES, Bytes, byte_products, float_products, packed_floats, padded
 from tests.reference.vectors import rounded, score, side_by_side
 
 F32 = NDArray[np.float32]
+
+
+def packed_bytes(vectors: F32) -> Bytes:
+    found = Bytes.empty(*vectors.shape)
+    found.put(0, vectors)
+    return found
+
+
 SHAPES = [(1, 1, 1), (3, 50, 7), (49, 97, 20), (100, 48, 101)]
 
 

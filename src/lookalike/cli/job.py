@@ -184,7 +184,8 @@ def summary(found: Found, headline: str, report: dict[str, Any], *, quiet: bool)
     if planned is not None:
         say(f"  {report['certificate']['statement']}")
         rejected = counts.candidates - counts.matches
-        below = f", {rejected:,} of them below the threshold" if config.verify != "none" else ""
+        beyond = "beyond the largest distance" if config.scale.is_distance else "below the threshold"
+        below = f", {rejected:,} of them {beyond}" if config.verify != "none" else ""
         shape = planned.shape
         say(
             f"  {shape}, planned recall {planned.expected_recall:.4f} at the threshold; "
@@ -199,17 +200,30 @@ def summary(found: Found, headline: str, report: dict[str, Any], *, quiet: bool)
             say(f"  {note}")
     if counts.items == 1 and found.items.id == "path":
         say("  one text file is one item; --format lines makes an item of each line")
+    sets, text = found.items.form in ("text", "sets"), found.items.form == "text"
+    same = "with the same set as an earlier one" if sets and planned is not None else "identical to an earlier one"
     notes = [
-        (counts.identical, "identical to an earlier one" if planned is None else "with the same set as an earlier one"),
-        (counts.empty, "without any shingle (never alike unless identical)"),
-        (counts.null, "null, taken as empty"),
+        (counts.identical, same),
+        (
+            counts.empty,
+            f"without any {'shingle' if text else 'element'} (never alike unless identical)" if sets else "",
+        ),
+        (counts.null, "null, taken as empty" if sets else "null, never compared"),
+        (counts.bad_items, "that cannot be compared"),
         (counts.short, f"shorter than {config.shingle} (one shingle, the whole)"),
         (counts.references, "of the other collection to compare with"),
         (counts.invalid_utf8, "with invalid UTF-8, replaced by U+FFFD"),
+        (counts.html_fallback, "without a main text: all visible text counts"),
+        (counts.emptied_items, "of which all shingles stand in too many documents"),
     ]
     noun = "item" if config.unit == "document" else config.unit
     for number, what in notes:
-        if number:
+        if number and what:
             say(f"  {counted(number, noun)} {what}")
+    if counts.dropped_shingles:
+        share = f"more than {config.max_share:g} of the documents"
+        say(f"  {counts.dropped_shingles:,} shingles left out, which stand in {share}")
     if counts.skipped_rows:
         say(f"  {counted(counts.skipped_rows, 'broken row')} skipped; the first: {found.items.source.bad[0]}")
+    if counts.bad_items:
+        say(f"  the first that cannot be compared: {found.sketched.bad[0]}")

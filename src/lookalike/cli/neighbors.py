@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from lookalike.cli import options as o
-from lookalike.wording import counted
 
 __all__ = ["neighbors"]
 
@@ -68,7 +67,8 @@ def neighbors(
         show_table(result.table, title="the nearest, nearest first")
     if json:
         print_json(result.report | {"seconds": job.elapsed(), "output": str(output) if output else None})
-    say(f"{counted(len(result), 'query')} in {job.elapsed():.1f} s: {result.plan}", quiet=quiet)
+    asked = "1 query" if len(result) == 1 else f"{len(result):,} queries"
+    say(f"{asked} in {job.elapsed():.1f} s: {result.plan}", quiet=quiet)
 
 
 def _refuse(output: Path | None, *inputs: str | None) -> None:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 import pyarrow as pa
 
 from lookalike.collide.band import band_keys
-from lookalike.collide.buckets import Likeness
 from lookalike.config import Config
 from lookalike.errors import OptionError
 from lookalike.measures.base import Judge, is_list
-from lookalike.measures.rows import all_rows
+from lookalike.measures.rows import Comparable
 from lookalike.measures.sets import in_groups
 from lookalike.measures.texts import Texts
 from lookalike.represent.bags import bags
@@ -94,11 +93,10 @@ class SparseCosine:
         return BagJudge(config.threshold, sparse_cosine)
 
 
-class BagJudge:
+class BagJudge(Comparable):
     """Compares bags by their sorted elements and weights."""
 
     lowest = -math.inf
-    has_elements = False
 
     def __init__(self, threshold: float, compare: Callable[..., F64Array]) -> None:
         self.threshold = threshold
@@ -116,12 +114,3 @@ class BagJudge:
         self, offsets: I64Array, words: U64Array, left: I64Array, right: I64Array, threshold: float
     ) -> F64Array:
         return self._compare(offsets, words, left, right, threshold)
-
-    def similarity(self, scores: F64Array) -> F64Array:
-        return scores
-
-    def likeness(self, offsets: I64Array, words: U64Array) -> Likeness | None:
-        return None
-
-    def scan(self, offsets: I64Array, words: U64Array, threads: int) -> Iterator[tuple[I64Array, I64Array]]:
-        return all_rows(len(offsets) - 1)

@@ -62,7 +62,7 @@ def _possible(kind: pa.DataType, *, is_text: bool) -> tuple[str, ...]:
             return ("vectors",)
         if pa.types.is_struct(inner):
             return ("bags",)
-        return ("sets", "bags", "vectors", "bits") if pa.types.is_integer(inner) else ("sets", "bags", "bits")
+        return ("sets", "vectors", "bags", "bits") if pa.types.is_integer(inner) else ("sets", "bags", "bits")
     return ()
 
 

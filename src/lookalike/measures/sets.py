@@ -7,7 +7,6 @@ similarity of a / (2 - a), so the very same comparison tells a.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
 
@@ -17,7 +16,7 @@ import pyarrow as pa
 from lookalike.collide.band import band_keys
 from lookalike.config import Config
 from lookalike.measures.base import Judge, is_list
-from lookalike.measures.rows import all_rows
+from lookalike.measures.rows import Comparable
 from lookalike.measures.texts import Texts
 from lookalike.represent.buffers import text_buffers
 from lookalike.represent.elements import element_sets, hash_ints, hash_raw
@@ -62,19 +61,12 @@ class Jaccard:
         return SketchJudge(self, config.threshold) if config.verify == "sketch" else SetJudge(config.threshold)
 
 
-class _OfSets:
+class _OfSets(Comparable):
     """What is the same for all judges of sorted sets."""
 
     lowest = 0.0
     has_elements = True
     compare = staticmethod(similarities)
-
-    def likeness(self, offsets: I64Array, words: U64Array) -> None:
-        """Sets are compared as they are."""
-
-    def scan(self, offsets: I64Array, words: U64Array, threads: int) -> Iterator[tuple[I64Array, I64Array]]:
-        """Every pair."""
-        return all_rows(len(offsets) - 1)
 
 
 class SetJudge(_OfSets):

@@ -117,7 +117,7 @@ def dense(items: pa.Array, dimensions: int | None = None) -> Dense:
     _check_sizes(offsets, present, bad, width, unit, "component")
     block = _block(numbers, offsets, present, width)
     if unit > 1:
-        block = block.reshape(len(items), width).view("<f4")
+        block = block.view("<f4")
     with np.errstate(over="ignore"):
         values = np.require(block, np.float32, ["C", "A"])
     fingerprints, largest = np.empty((len(items), 2), np.uint64), np.empty(len(items), np.uint32)

@@ -36,7 +36,7 @@ from lookalike.jit import kernel
 from lookalike.types import F64Array
 
 __all__ = [
-    "BYTES_PAY", "LANES", "Bytes", "byte_products", "float_products", "pack_bytes", "pack_floats", "packed_bytes",
+    "BYTES_PAY", "LANES", "MOST_COMPONENTS", "Bytes", "byte_products", "float_products", "pack_bytes", "pack_floats",
     "packed_floats", "padded",
 ]  # fmt: skip
 
@@ -44,6 +44,7 @@ F32Array = NDArray[np.float32]
 I32Array = NDArray[np.int32]
 
 LANES = 48
+MOST_COMPONENTS = 32_768  # of vectors in bytes: sums of 383·127 for each stay within 32 bits
 _LEAST = np.float32(1e-30)  # largest component below which a vector is rounded to zero, so that 127/x stays finite
 
 
@@ -278,12 +279,15 @@ class Bytes(NamedTuple):
     errors: F64Array
     words: int
 
+    @classmethod
+    def empty(cls, count: int, dimensions: int) -> Bytes:
+        places, words = padded(count), (dimensions + 3) // 4
+        packed, starts = np.zeros(places * words, np.int32), np.zeros(places, np.int32)
+        return cls(packed, np.zeros(places, np.float32), starts, np.zeros(count), words)
 
-def packed_bytes(vectors: F32Array) -> Bytes:
-    """The vectors rounded to bytes."""
-    n, words = len(vectors), (vectors.shape[1] + 3) // 4
-    places = padded(n)
-    scales, starts, errors = np.zeros(places, np.float32), np.zeros(places, np.int32), np.zeros(n)
-    found = Bytes(np.zeros(places * words, np.int32), scales, starts, errors, words)
-    pack_bytes(vectors, found.packed, scales, starts, errors)
-    return found
+    def put(self, first: int, vectors: F32Array) -> None:
+        """Round these vectors, which begin a group."""
+        place = slice(first, first + len(vectors))
+        pack_bytes(
+            vectors, self.packed[first * self.words :], self.scales[place], self.starts[place], self.errors[place]
+        )

@@ -11,9 +11,11 @@ section 3.1): 2.3·10⁻⁵ for unit vectors of 384 components. `_slack` adds ei
 rounded to bytes are off by their rounding as well, |x|·e_y + e_x·(|y| + e_y); e_y is the column's own, the others are
 the largest there are.
 
-    cosine      s = x·y of unit vectors, the score itself
-    euclidean   s = x·y - |y|²/2 = (|x|² - |x-y|²)/2, so that the largest s has the smallest distance. Vectors are moved
-                by the mean of the items first, which changes no distance and makes the norms, and so the error, small.
+Vectors are multiplied as they are seen from the mean m of the items, x' = x - m: most of them lie closer to it than to
+the origin, and the error goes with their length. With s the product less a number of the item, and l one of the query:
+
+    cosine      x·y = s + l,  s = x'·y' + m·y,  l = m·x - m·m;  x and y are unit vectors
+    euclidean   -|x-y|²/2 = s + l,  s = x'·y' - |y'|²/2,  l = -|x'|²/2
     manhattan   s = -Σ|x_i - y_i|, by a kernel of its own; a sum of positive terms is off by γ times itself
 
 Scores: the larger the better; of a distance it is minus the distance. Equal scores are ordered by item number.
@@ -39,10 +41,10 @@ from lookalike.types import F64Array, I64Array
 from lookalike.verify.products import (
     BYTES_PAY,
     LANES,
+    MOST_COMPONENTS,
     Bytes,
     byte_products,
     float_products,
-    packed_bytes,
     packed_floats,
     padded,
 )
@@ -81,49 +83,61 @@ def _spans(first: int, stop: int, step: int) -> Iterator[tuple[int, int]]:
 
 @dataclass(frozen=True)
 class Side:
-    """Vectors made ready to be scanned: as they are scored (`exact`) and as they are multiplied (`fast`, `bytes`)."""
+    """Vectors made ready to be scanned; s + l of the head of this file is x'·y' - halves[y] + lifts[x]."""
 
     measure: int
     exact: F32Array
-    fast: F32Array
+    centre: F64Array
+    squares: F64Array
     halves: F32Array
     lifts: F64Array
-    centre: F64Array
     bytes: Bytes | None
 
     @classmethod
     def of(cls, measure: int, vectors: F32Array, like: Side | None = None, *, rounded: bool = BYTES_PAY) -> Side:
         """Items, or queries for the items `like`."""
-        fast, halves = vectors, np.zeros(len(vectors), np.float32)
-        # What float32 makes of unit vectors may be a little longer: 1.001 for their square.
-        lifts, centre = np.full(len(vectors), 0.5005), np.zeros(vectors.shape[1])
-        if measure == EUCLIDEAN:
-            centre = vectors.sum(axis=0, dtype=np.float64) / max(1, len(vectors)) if like is None else like.centre
-            fast = np.empty_like(vectors)
-            for start, stop in _spans(0, len(vectors), _BLOCK):
-                fast[start:stop] = vectors[start:stop] - centre
-                lifts[start:stop] = np.square(fast[start:stop], dtype=np.float64).sum(axis=1) / 2
-            with np.errstate(over="ignore"):
-                halves = lifts.astype(np.float32)
-        packed = packed_bytes(fast) if rounded and measure != MANHATTAN else None
-        return cls(measure, vectors, fast, halves, lifts, centre, packed)
+        n, d = vectors.shape
+        centre = vectors.sum(axis=0, dtype=np.float64) / max(1, n) if like is None else like.centre
+        squares, halves, lifts = np.zeros((3, n))
+        packed = Bytes.empty(n, d) if rounded and measure != MANHATTAN and d <= MOST_COMPONENTS else None
+        for start, stop in _spans(0, n if measure != MANHATTAN else 0, _BLOCK):
+            near = _moved(vectors[start:stop], centre)
+            squares[start:stop] = np.square(near, dtype=np.float64).sum(axis=1)
+            if measure == COSINE:
+                halves[start:stop] = -(vectors[start:stop] * centre).sum(axis=1)
+            if packed is not None:
+                packed.put(start, near)
+        if measure == COSINE:
+            lifts = -halves - np.square(centre).sum()
+        elif measure == EUCLIDEAN:
+            halves, lifts = squares / 2, -squares / 2
+        with np.errstate(over="ignore"):
+            return cls(measure, vectors, centre, squares, halves.astype(np.float32), lifts, packed)
 
     def __len__(self) -> int:
         return len(self.exact)
+
+    def moved(self, first: int, stop: int) -> F32Array:
+        """The vectors as they are multiplied: seen from the mean of the items."""
+        return _moved(self.exact[first:stop], self.centre)
 
     def margins(self, other: Side, *, rounded: bool) -> F64Array:
         """The error of each row's approximations with the other side's rows, for Manhattan as a share of them."""
         slack = _slack(self.exact.shape[1])
         if self.measure == MANHATTAN:
             return np.full(len(self), slack)
-        # With X and Y the two norms, M the larger: the product is off by γ·X·Y, the halves by u/2·(X² + Y²), their
-        # difference by u·(X·Y + Y²/2), and moving both vectors shifts the distance by u·(X + Y), its half square by
-        # u·(X + Y)²; together less than (d + 8)·u·M². Each operation may also be off by the smallest normal number.
-        largest = np.maximum(self.lifts, other.lifts.max(initial=0.0))
-        margins = 2.0 * slack * largest + (self.exact.shape[1] + 8) * 2.0**-126
+        # With X and Y the norms of the moved vectors, M the larger: the product is off by γ·X·Y, |y'|²/2 by u/2·Y²,
+        # their difference by u·(X·Y + Y²/2), and each moved vector by u of its norm, which shifts the product by
+        # 2·u·X·Y and half the squared distance by u·(X + Y)²: together less than (d + 8)·u·M². The cosine adds and
+        # subtracts products with the mean, three of them at most 1 and each rounded at most twice. Each operation may
+        # also be off by the smallest normal number.
+        most = float(other.squares.max(initial=0.0))
+        largest = np.maximum(self.squares, most)
+        margins = slack * largest + (self.exact.shape[1] + 8) * 2.0**-126
+        if self.measure == COSINE:
+            margins += 8.0 * _UNIT
         if rounded and self.bytes is not None and other.bytes is not None:
-            reach = math.sqrt(2.0 * other.lifts.max(initial=0.0)) + other.bytes.errors.max(initial=0.0)
-            margins += 1.001 * self.bytes.errors * reach
+            margins += 1.001 * self.bytes.errors * (math.sqrt(most) + other.bytes.errors.max(initial=0.0))
         # Where a product may be infinite, everything is scored.
         return np.where(largest < 2.0**125, margins, np.inf)
 
@@ -131,9 +145,13 @@ class Side:
         """What is taken from the products with each of these, the columns: the rounding of each is given back."""
         if not rounded or self.bytes is None:
             return self.halves
-        longest = 1.001 * math.sqrt(2.0 * other.lifts.max(initial=0.0))
+        longest = 1.001 * math.sqrt(float(other.squares.max(initial=0.0)))
         with np.errstate(over="ignore"):
             return (self.halves - longest * self.bytes.errors).astype(np.float32)
+
+
+def _moved(vectors: F32Array, centre: F64Array) -> F32Array:
+    return (vectors - centre).astype(np.float32)
 
 
 class _Scan:
@@ -173,10 +191,9 @@ class _Block:
             )  # fmt: skip
         else:
             if self._floats is None:
-                self._floats = packed_floats(rows.fast[self.first : self.stop])
-            float_products(
-                self._floats, count, packed_floats(items.fast[column:end]), groups, items.fast.shape[1], self.near
-            )
+                self._floats = packed_floats(rows.moved(self.first, self.stop))
+            columns = packed_floats(items.moved(column, end))
+            float_products(self._floats, count, columns, groups, items.exact.shape[1], self.near)
         return stride
 
 
@@ -220,7 +237,8 @@ def all_pairs_above(unit: F32Array, threshold: float, threads: int) -> Iterator[
     Those below come within γ of it: unit vectors are rounded themselves. The pairs come in chunks, block by block.
     """
     least = threshold - _slack(unit.shape[1])
-    return _all_pairs(Side.of(COSINE, unit), np.full(len(unit), least), least, threads)
+    side = Side.of(COSINE, unit)
+    return _all_pairs(side, least - side.lifts, least, threads)
 
 
 def all_pairs_within(
@@ -230,7 +248,7 @@ def all_pairs_within(
     side = Side.of(measure, vectors)
     # Another order of the same float64 sum gives another last bit.
     distance *= 1.0 + 1e-12
-    limits = side.lifts - distance * distance / 2.0 if measure == EUCLIDEAN else np.full(len(side), -distance)
+    limits = -distance * distance / 2.0 - side.lifts if measure == EUCLIDEAN else np.full(len(side), -distance)
     return _all_pairs(side, limits, -distance, threads)
 
 

@@ -158,9 +158,9 @@ def _replace_worst(scores, ids, row, size, score, item):
 def _limit(measure, worst, lift, margin):
     """What the approximation of an item must reach, so that its score could be `worst` or better."""
     if measure == COSINE:
-        return np.float32(worst - margin)
+        return np.float32(worst - lift - margin)
     if measure == EUCLIDEAN:
-        return np.float32(lift - worst * worst / 2.0 - margin)
+        return np.float32(-worst * worst / 2.0 - lift - margin)
     return np.float32(worst * (1.0 + margin))
 
 
