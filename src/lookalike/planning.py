@@ -58,7 +58,10 @@ def plan_run(collection: Collection, config: Config) -> tuple[Plan | None, Expec
         return None, None
     if collection.items.form not in ("text", "sets"):
         return _plan_vectors(collection, config), None
-    given = plan(config.threshold, config.recall, bands=config.bands, rows=config.rows)
+    measure_name = config.scale.measure
+    given = plan(config.threshold, config.recall, bands=config.bands, rows=config.rows, measure=measure_name)
+    if given.exhaustive:
+        return given, None
     sizes = [part.source.size() for part in collection.parts]
     counts = [part.source.count() for part in collection.parts]
     stored = sum(size or 0 for size in sizes)

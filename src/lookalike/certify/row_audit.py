@@ -93,7 +93,8 @@ class RowAudit:
         """Compare sampled items, whose rows stand at `place`, with those that came, rows `before` and on."""
         sampled = np.flatnonzero(self._matches <= self.most)
         probes = np.flatnonzero(items >= self.probe_from)
-        one, other = np.repeat(sampled, len(probes)), np.tile(probes, len(sampled))
+        one, other = self._candidates(offsets, words, place, sampled, before + probes)
+        other -= before
         fits = (self._items[one] < items[other]) & (self._groups[one] == groups[other])
         one, other = one[fits], other[fits]
         scores = self._judge.compare(offsets, words, place[one], before + other, self._judge.threshold)
@@ -108,6 +109,12 @@ class RowAudit:
             np.concatenate([right, items[other[noted]]]),
             np.concatenate([known, scores[noted]]),
         )
+
+    def _candidates(
+        self, offsets: I64Array, words: U64Array, place: I64Array, sampled: I64Array, rows: I64Array
+    ) -> tuple[I64Array, I64Array]:
+        """(sampled item, row) of what may match, by both: here each of the sampled items with each of the rows."""
+        return np.repeat(sampled, len(rows)), np.tile(rows, len(sampled))
 
     def _keep(self, offsets: I64Array, words: U64Array, place: I64Array, kept: BoolArray) -> None:
         """Hold the rows at `place`, as far as they are kept."""
