@@ -65,6 +65,8 @@ def plan_run(
     """The plan of a run and what to expect of it; identical items need no plan, short runs no expectation."""
     if config.exact:
         return None, None
+    if config.scale.measure == "containment":
+        return plan(config.threshold, config.recall, bands=config.bands, rows=config.rows, measure="containment"), None
     if config.scale.measure != "jaccard":
         return _plan_on_sample(collection, config, frequencies), None
     given = plan(config.threshold, config.recall, bands=config.bands, rows=config.rows)

@@ -13,6 +13,7 @@ from lookalike.errors import OptionError
 from lookalike.measures.bags import SparseCosine, WeightedJaccard
 from lookalike.measures.base import Measure, is_list
 from lookalike.measures.bits import Hamming
+from lookalike.measures.containment import Containment
 from lookalike.measures.distances import Distance
 from lookalike.measures.sets import Identity, Jaccard
 from lookalike.measures.texts import Texts
@@ -26,6 +27,7 @@ __all__ = ["default_measure", "form_of", "forms_for", "measure_of"]
 # The forms of items that each measure takes, and which of them has it by default.
 _FORMS = {
     "jaccard": ("text", "sets"),
+    "containment": ("text", "sets"),
     "weighted-jaccard": ("bags", "text"),
     "cosine": ("vectors", "bags", "text"),
     "hamming": ("bits",),
@@ -98,6 +100,8 @@ def measure_of(
         return Hamming(dimensions, config.seed)
     if config.measure == "weighted-jaccard":
         return WeightedJaccard(Texts(config, frequencies), plan, config.seed)
+    if config.measure == "containment":
+        return Containment(Texts(config, frequencies))
     if config.measure in (None, "jaccard"):
         return Jaccard(Texts(config, frequencies), 0 if plan is None else plan.slots, config.seed)
     raise OptionError(f"measure is {config.measure!r}: not for {form}")

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.collide.band import band_keys
+from lookalike.collide.prefix import prefix_lengths
 from lookalike.config import Config
 from lookalike.measures.base import Judge, is_list
 from lookalike.measures.rows import Comparable
@@ -65,8 +66,13 @@ class _OfSets(Comparable):
     """What is the same for all judges of sorted sets."""
 
     lowest = 0.0
+    threshold: float
     has_elements = True
     compare = staticmethod(similarities)
+
+    def prefix(self, sizes: I64Array) -> tuple[I64Array, I64Array]:
+        """How many of its rarest elements a set of so many needs, as the smaller and as the larger of a pair."""
+        return prefix_lengths(sizes, self.threshold)
 
 
 class SetJudge(_OfSets):
