@@ -95,6 +95,8 @@ class RowAudit:
         """Compare sampled items, whose rows stand at `place`, with those that came, rows `before` and on."""
         sampled = np.flatnonzero(self._matches <= self.most)
         probes = np.flatnonzero(items >= self.probe_from)
+        if not len(sampled) or not len(probes):
+            return
         one, other = self._candidates(offsets, words, place, sampled, before + probes)
         other -= before
         fits = (self._items[one] < items[other]) & (self._groups[one] == groups[other])

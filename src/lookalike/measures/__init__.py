@@ -10,7 +10,7 @@ vectors.py  cosine of dense vectors
 choose.py   which measure goes with which items
 """
 
-from lookalike.measures.base import Judge, Measure, compares_elements, is_list
+from lookalike.measures.base import Judge, Measure, compares_elements, is_binary_like, is_list
 from lookalike.measures.choose import default_measure, form_of, forms_for, measure_of
 from lookalike.measures.sets import Identity, Jaccard
 
@@ -23,6 +23,7 @@ __all__ = [
     "default_measure",
     "form_of",
     "forms_for",
+    "is_binary_like",
     "is_list",
     "measure_of",
 ]

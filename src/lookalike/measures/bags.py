@@ -52,6 +52,8 @@ class WeightedJaccard:
         return in_groups(found, groups)
 
     def keys(self, items: Sets, bands: int, rows: int) -> U64Array:
+        if not bands:
+            return np.empty((0, len(items)), np.uint64)
         assert items.weights is not None
         slots = sketch_bags(items.offsets, items.values, items.weights, self._slots, self._seed)
         return np.ascontiguousarray(band_keys(slots, bands, rows).T)

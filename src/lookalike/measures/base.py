@@ -11,7 +11,7 @@ from lookalike.collide.buckets import Likeness
 from lookalike.config import Config
 from lookalike.types import BoolArray, Dense, F64Array, I64Array, Sets, U32Array, U64Array
 
-__all__ = ["ElementJudge", "Judge", "Measure", "Represented", "compares_elements", "is_list"]
+__all__ = ["ElementJudge", "Judge", "Measure", "Represented", "compares_elements", "is_binary_like", "is_list"]
 
 Represented = Sets | Dense
 
@@ -85,6 +85,12 @@ class ElementJudge(Judge, Protocol):
 def compares_elements(judge: Judge) -> TypeGuard[ElementJudge]:
     """Whether the rows of a judge can be joined by their rare elements."""
     return judge.has_elements
+
+
+def is_binary_like(kind: pa.DataType) -> bool:
+    """Whether a column of this type holds text or bytes, so that an item is as long as it has bytes."""
+    tests = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
+    return any(test(kind) for test in tests)
 
 
 def is_list(kind: pa.DataType) -> bool:

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from lookalike.config import Config
 from lookalike.errors import OptionError
+from lookalike.io.columns import FORM
 from lookalike.measures.bags import SparseCosine, WeightedJaccard
 from lookalike.measures.base import Measure, is_list
 from lookalike.measures.bits import Hamming
@@ -32,6 +33,8 @@ _FORMS = {
     "cosine": ("vectors", "bags", "text"),
     "hamming": ("bits",),
 }
+# A set is a bag as well, in which each element weighs 1.
+_ALSO = {b"sets": ("bags",)}
 _DEFAULTS = {
     "text": "jaccard",
     "sets": "jaccard",
@@ -41,13 +44,15 @@ _DEFAULTS = {
 }
 
 
-def form_of(kind: pa.DataType, measure: str | None, *, is_text: bool, wanted: str | None = None) -> str | None:
-    """What a column of this type holds for a measure: text, sets, vectors, bags or bits; None if nothing.
+def form_of(field: pa.Field, measure: str | None, *, is_text: bool, wanted: str | None = None) -> str | None:
+    """What a column holds for a measure: text, sets, vectors, bags or bits; None if nothing.
 
     `wanted` is what it must be, where the user said so.
     """
     takes = [form for form in forms_for(measure) if wanted in (None, form)]
-    return next((form for form in _possible(kind, is_text=is_text) if form in takes), None)
+    known = (field.metadata or {}).get(FORM)
+    possible = _possible(field.type, is_text=is_text) if known is None else (known.decode(), *_ALSO.get(known, ()))
+    return next((form for form in possible if form in takes), None)
 
 
 def _possible(kind: pa.DataType, *, is_text: bool) -> tuple[str, ...]:
@@ -64,6 +69,8 @@ def _possible(kind: pa.DataType, *, is_text: bool) -> tuple[str, ...]:
             return ("vectors",)
         if pa.types.is_struct(inner):
             return ("bags",)
+        if pa.types.is_fixed_size_list(kind) and pa.types.is_integer(inner):
+            return ("vectors", "sets", "bags", "bits")
         return ("sets", "vectors", "bags", "bits") if pa.types.is_integer(inner) else ("sets", "bags", "bits")
     return ()
 
@@ -89,7 +96,7 @@ def measure_of(
 ) -> Measure:
     """The measure that a configuration asks for, with a sketch as long as the plan wants it."""
     if config.exact:
-        return Identity(config)
+        return Identity(config, form, dimensions)
     if config.measure == "cosine" and form == "vectors":
         return Cosine(dimensions, config.seed)
     if config.measure == "cosine":

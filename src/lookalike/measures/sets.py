@@ -19,9 +19,11 @@ from lookalike.config import Config
 from lookalike.measures.base import Judge, is_list
 from lookalike.measures.rows import Comparable
 from lookalike.measures.texts import Texts
+from lookalike.represent.bags import bags
 from lookalike.represent.buffers import text_buffers
 from lookalike.represent.elements import element_sets, hash_ints, hash_raw
 from lookalike.represent.text import shingle_texts
+from lookalike.represent.vectors import dense, packed_bits
 from lookalike.shingle import Shingle
 from lookalike.sketch.minhash import constants, sketch_sets
 from lookalike.types import F64Array, I64Array, Sets, U32Array, U64Array
@@ -125,7 +127,9 @@ class Identity:
 
     name = "identity"
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, form: str = "text", dimensions: int | None = None) -> None:
+        self._form = form
+        self._dimensions = dimensions
         # A shingle longer than any text is the whole normalised text. Punctuation becomes white space, which must not
         # tell "a, b" and "a b" apart.
         normalize = config.shingle.normalize
@@ -135,7 +139,22 @@ class Identity:
     def represent(self, items: pa.Array, groups: U64Array | None = None) -> Sets:
         return in_groups(self._represent(items), groups)
 
+    def _printed(self, items: pa.Array) -> Sets:
+        """Vectors and bits by their fingerprints alone: one element each, so that missing ones count as empty."""
+        if self._form == "vectors":
+            found = dense(items, self._dimensions)
+            present, prints, bad = found.present, found.fingerprints, found.bad
+        else:
+            _, present, prints, bad = packed_bits(items, self._dimensions)
+        ends = np.concatenate([[0], np.cumsum(present)]).astype(np.int64)
+        return Sets(ends, np.ascontiguousarray(prints[present, 0]), prints, bad=bad)
+
     def _represent(self, items: pa.Array) -> Sets:
+        if self._form in ("vectors", "bits"):
+            return self._printed(items)
+        if self._form == "bags":
+            found = bags(items, negative=True)
+            return Sets(found.offsets, found.values, found.fingerprints, bad=found.bad)
         if is_list(items.type):
             return element_sets(items)
         if self._whole is not None:

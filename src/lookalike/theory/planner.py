@@ -76,6 +76,8 @@ ALTERNATIVES = 3
 # The longest sketch that is thought of: min-hash slots, and bits, which cost less.
 MOST_SLOTS = 4096
 MOST_BITS = 32768
+# What takes no longer than this is not worth a plan: all pairs are compared.
+MOMENT_NS = 5e7
 # Widths of stable projections that are tried, as multiples of the largest distance that counts.
 WIDTHS = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0)
 
@@ -102,6 +104,7 @@ def prices_of(measure: str, size: float, *, sparse: bool = False) -> Prices:
             band=BAND_NS,
             verify=50.0 + 5.0 * size,
             again=4.0 * REREAD_NS * size,
+            pair=50.0 + 5.0 * size,
             at_once=1024,
             apart=128,
         )
@@ -118,7 +121,8 @@ def prices_of(measure: str, size: float, *, sparse: bool = False) -> Prices:
         pair = 0.15 + (0.0046 if measure == "euclidean" else 0.05) * size
         return Prices(2.0 + 0.045 * size, BAND_NS, verify=20.0 + 0.3 * size, again=2.0 * size, pair=pair)
     if measure == "weighted-jaccard":
-        return Prices(slot=100.0 + size / 10.0, band=BAND_NS, verify=2.0 * VERIFY_NS, again=4.0 * REREAD_NS * size)
+        pair = 50.0 + 5.0 * size
+        return Prices(slot=100.0 + size / 10.0, band=BAND_NS, verify=pair, again=4.0 * REREAD_NS * size, pair=pair)
     return Prices(slot=SKETCH_NS * size, band=BAND_NS, verify=VERIFY_NS, again=REREAD_NS * size)
 
 
@@ -317,9 +321,10 @@ def plan(
         if not found and whole_cost is None:
             raise OptionError(_out_of_reach(searches[0].slot, threshold, recall, most))
         asked: float | None = recall
-        if whole_cost is not None and (not found or whole_cost.cost.total <= found[0][0].cost.total):
+        few = whole_cost is not None and whole_cost.cost.verify * items <= MOMENT_NS
+        if whole_cost is not None and (few or not found or whole_cost.cost.total <= found[0][0].cost.total):
             chosen, others = whole_cost, [option for option, _ in found]
-            why = _why_exhaustive(chosen, others)
+            why = "so few items that all pairs are compared" if few else _why_exhaustive(chosen, others)
         else:
             chosen, search = found[0]
             others = [option for option, _ in found[1:]] + ([] if whole_cost is None else [whole_cost])
