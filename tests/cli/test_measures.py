@@ -47,7 +47,7 @@ def test_vectors_of_a_file_are_compared_by_cosine(run: Run, here: Path) -> None:
 
 def test_distances_have_their_own_limit_and_column(run: Run, here: Path) -> None:
     done = run("pairs", "base.npy", "--measure", "euclidean", "--max-distance", "0.6", "-o", "p.parquet")
-    assert done.code == 0 and "found 120 pairs at <= 0.6" in done.err
+    assert done.code == 0 and done.err.startswith("120 pairs at Euclidean distance <= 0.6 among 120 items in ")
     assert set(rows("p.parquet")[0]) == {"a", "b", "distance"}
     assert max(row["distance"] for row in rows("p.parquet")) <= 0.6
     for arguments, message in (
@@ -70,12 +70,38 @@ def test_kept_vectors_are_written_as_they_came(run: Run, here: Path) -> None:
     assert Path("run/report.html").stat().st_size > 10_000
 
 
+def test_summaries_name_the_measure_and_what_the_items_are(run: Run, here: Path) -> None:
+    said = run("pairs", "base.npy", "-t", "0.9").err
+    assert said.startswith("120 pairs at cosine similarity >= 0.9 among 120 items in ")
+    said = run("clusters", "base.npy", "-t", "0.9").err
+    assert said.startswith("40 clusters of 120 among 120 items at cosine similarity >= 0.9 in ")
+    said = run("dedup", "base.npy", "-t", "0.9").err
+    assert said.startswith("kept 40 of 120 vectors, removed 80 at cosine similarity >= 0.9 in ")
+    assert "precision 1 (all verified); no kept item has a near-duplicate left\n" in said
+    Path("sets.jsonl").write_text('{"items": [1, 2, 3]}\n{"items": [3, 1, 2]}\n')
+    assert run("dedup", "sets.jsonl").err.startswith("kept 1 of 2 items, removed 1 at Jaccard similarity >= 0.8 in ")
+
+
+def test_tables_of_distances_are_titled_and_aligned_as_numbers(run: Run, here: Path) -> None:
+    shown = run("pairs", "base.npy", "--measure", "lr:3", "--max-distance", "0.5").out.splitlines()
+    assert shown[0] == "the nearest pairs"
+    assert [cell.strip() for cell in shown[2].split("┃")[1:-1]] == ["a", "b", "distance"]
+    assert all(line.split("│")[3].startswith("   0.") for line in shown[4:24])
+
+
+def test_a_plan_that_compares_every_pair_has_no_curve(run: Run, here: Path) -> None:
+    done = run("plan", "--measure", "lr:3", "--max-distance", "2")
+    assert done.code == 0 and "probability" not in done.out and "█" not in done.out
+    assert "expected recall" in done.out
+
+
 def test_a_broken_vector_is_named_and_can_be_skipped(run: Run, here: Path) -> None:
     broken = VECTORS.copy()
     broken[7, 3] = np.nan
     np.save("broken.npy", broken)
     done = run("dedup", "broken.npy", "-o", "clean.npy")
-    assert done.code != 0 and "broken.npy row 7: the item holds NaN; --skip-bad counts such items" in done.err
+    assert done.code != 0
+    assert "broken.npy row 7: the item holds NaN; skip_bad=True (--skip-bad) counts such items" in done.err
     assert not Path("clean.npy").exists()
     done = run("dedup", "broken.npy", "-t", "0.9", "-o", "clean.npy", "--skip-bad")
     assert done.code == 0

@@ -73,7 +73,6 @@ def clusters(
     if json:
         data = {"clusters": len(result), "seconds": job.elapsed(), "output": str(output) if output else None}
         print_json(result.report | data)
-    headline = (
-        f"{counted(len(result), 'cluster')} of {result.table.num_rows:,} among {counted(found.counts.items, 'item')}"
-    )
+    items = f"{result.table.num_rows:,} among {counted(found.counts.items, 'item')}"
+    headline = f"{counted(len(result), 'cluster')} of {items}{job.by_measure(found)}"
     job.summary(found, headline, result.report, quiet=quiet)

@@ -121,8 +121,10 @@ Id = Annotated[
 ]
 Format = Annotated[
     str | None,
-    typer.Option("--format", help="parquet, jsonl, csv, tsv, arrow, text (a file is an item) or lines (a line is).",
-                 rich_help_panel=_READ),
+    typer.Option(
+        "--format", help="parquet, jsonl, csv, tsv, arrow, npy, npz, text (a file is an item) or lines (a line is).",
+        rich_help_panel=_READ,
+    ),
 ]  # fmt: skip
 SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Count broken rows and go on.", rich_help_panel=_READ)]
 Limit = Annotated[int | None, typer.Option("--limit", min=1, help="Read the first N rows only.", rich_help_panel=_READ)]
