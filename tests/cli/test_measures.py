@@ -196,3 +196,55 @@ def test_a_plan_is_made_for_every_measure(run: Run, here: Path) -> None:
         done = run("plan", *arguments, "--plot", "curve.svg", "--overwrite")
         assert done.code == 0, done.err
         assert "expected recall" in done.out and Path("curve.svg").read_text().startswith("<svg")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        (["--html"], "html"), (["--max-share", "0.5"], "max_share"), (["--shingle", "word:5"], "shingle"),
+        (["--normalize", "lower"], "normalize"), (["--tokens", "builtins:list"], "tokens"),
+        (["--measure", "cosine", "--weights", "count"], "weights"),
+    ],
+)  # fmt: skip
+def test_an_option_of_text_is_refused_for_other_items(run: Run, here: Path, arguments: list[str], name: str) -> None:
+    option = f"--{name.replace('_', '-')}"
+    said = run("pairs", "base.npy", *arguments).error
+    assert said.startswith(f"{name} ({option}) ") and said.endswith(" for text, and the items are vectors")
+    assert run("pairs", "base.parquet", "-c", "text", *arguments).code == 0
+
+
+def test_an_option_that_nothing_reads_is_refused(run: Run, here: Path) -> None:
+    Path("sets.jsonl").write_text('{"items": [1, 2]}\n')
+    Path("photos").mkdir()
+    Image.new("L", (8, 8)).save("photos/a.png")
+    for arguments, message in (
+        (["sets.jsonl", "--max-share", "0.5"], "max_share (--max-share) is for text, and the items are sets"),
+        (
+            ["base.npy", "--features", "pixels"],
+            "features (--features) is for pictures: give their folder with --images",
+        ),
+        (["base.npy", "--size", "8"], "size (--size) is for pictures: give their folder with --images"),
+        (["--images", "photos", "--edges", "a,b"], "edges (--edges) does not go with pictures (--images)"),
+        (["--images", "photos", "--format", "npy"], "format (--format) does not go with pictures (--images)"),
+        (["--images", "photos", "--html"], "html (--html) is for text, and the items are vectors"),
+    ):
+        assert run("pairs", *arguments).error == message
+    rated = pa.table({"items": pa.array([[{"element": "a", "weight": 1.0}]])})
+    pq.write_table(rated, "bags.parquet")
+    said = run("pairs", "bags.parquet", "--measure", "weighted-jaccard", "--weights", "bm25").error
+    assert said == "weights (--weights) are for text, and the items are bags, which have weights already"
+
+
+def test_pictures_are_made_as_large_as_asked(run: Run, here: Path) -> None:
+    Path("photos").mkdir()
+    Image.new("L", (8, 8)).save("photos/a.png")
+    Image.new("L", (8, 8), 200).save("photos/b.png")
+    for arguments, compared in (
+        (
+            ["--features", "raw", "--size", "3", "--measure", "euclidean", "--max-distance", "1"],
+            "vectors of 9 components",
+        ),
+        (["--features", "dhash", "--size", "16"], "strings of 256 bits"),
+    ):
+        assert run("pairs", "--images", "photos", *arguments, "--json").json["compared"] == compared
+    assert run("pairs", "--images", "photos", "--features", "dhash", "--size", "3").error.startswith("size: 3 is not a")

@@ -158,8 +158,8 @@ def prepare(verb: str, given: dict[str, Any]) -> Job:
     reading = Reading(
         format=given["format"], skip_bad=given["skip_bad"], limit=given["limit"], edges=given["edges"],
         batch_bytes=batch_bytes_for(config.memory, config.threads), undirected=given["undirected"],
-        images=bool(images), features=given["features"].value, threads=config.threads, memory=config.memory,
-        workdir=given["workdir"],
+        images=bool(images), features=given["features"], size=given["size"], threads=config.threads,
+        memory=config.memory, workdir=given["workdir"],
     )  # fmt: skip
     if inputs and images:
         raise OptionError("pictures are the items: give a folder with --images, or other inputs, not both")

@@ -33,7 +33,7 @@ def plan(
     items: ItemCount = 1e6,
     sample: Sample = None,
     column: o.Column = None,
-    shingle: o.Shingle = "word:5",
+    shingle: o.Shingle = None,
     plot: Plot = None,
     overwrite: o.Overwrite = False,
     json: o.Json = False,
