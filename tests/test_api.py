@@ -145,7 +145,7 @@ def test_a_tokens_callable_replaces_the_words() -> None:
         (["a"], {"keep": "max:date"}, "no column 'date'; its columns are: text"),
         (pa.table({"text": [1.5]}), {"column": "text"}, "column 'text' holds double: an item must be text or a list"),
         (pa.table({"t": [[1.5]]}), {"measure": "jaccard", "column": "t"}, "text or a list of elements for jaccard"),
-        (pa.table({"t": [[1.5], [1.5, 2.0]]}), {}, "item 1: the item has 2 components, the others have 1; --skip-bad"),
+        (pa.table({"t": [[1.5], [1.5, 2.0]]}), {}, "item has 2 components, the others have 1; skip_bad=True (--skip"),
         (pa.table({"text": ["a", "b"], "i": [1, None]}), {"id": "i"}, "the id column 'i' is null at item 1"),
         (pa.table({"t": ["a", "b", "c"], "i": [7, 8, 7]}), {"id": "i", "column": "t"}, "repeated: item 0 and item 2"),
         (pa.table({"t": ["a"], "i": [1.5]}), {"id": "i"}, "the id column 'i' holds double: ids must be whole numbers"),
@@ -247,6 +247,14 @@ def test_public_names_are_few_sorted_and_there() -> None:
     assert not hasattr(lookalike, "nothing")
     with pytest.raises(AttributeError, match="module 'lookalike' has no attribute 'nothing'"):
         lookalike.nothing  # noqa: B018
+
+
+def test_what_a_verb_gives_back_can_be_named() -> None:
+    assert isinstance(lookalike.pairs(TEXTS), lookalike.Pairs)
+    assert isinstance(lookalike.clusters(TEXTS), lookalike.Clusters)
+    assert isinstance(lookalike.dedup(TEXTS), lookalike.Dedup)
+    assert isinstance(lookalike.neighbors(np.eye(3)), lookalike.Neighbors)
+    assert isinstance(lookalike.plan(), lookalike.Plan)
 
 
 def test_errors_are_of_one_family() -> None:

@@ -106,3 +106,10 @@ def test_giant_lists_and_unverified_runs_are_named() -> None:
     assert any("not compared" in note for note in certificate(lookalike.pairs(alike[:9], verify="none"))["notes"])
     assert any("estimates" in note for note in certificate(lookalike.pairs(alike[:9], verify="sketch"))["notes"])
     assert "audit" not in certificate(lookalike.pairs(alike[:9], audit=0))
+
+
+def test_where_every_pair_was_compared_nothing_is_left_and_no_interval_is_told() -> None:
+    vectors = np.random.default_rng(0).normal(size=(300, 8))
+    said = certificate(lookalike.dedup(np.concatenate([vectors, vectors[:20] + 1e-4]), threshold=0.9, audit=50))
+    assert said["left"] == {"items": 0.0, "low": 0.0, "high": 0.0}
+    assert said["statement"].endswith("; no kept item has a near-duplicate left")

@@ -220,7 +220,7 @@ BAD: list[Any] = [[1.0, 2.0], [1.0], [math.nan, 1.0], [math.inf, 0.0], None, [0.
 
 def test_a_vector_that_cannot_be_compared_is_named_with_its_row() -> None:
     for row, why in ((1, "has 1 component, the others have 2"), (2, "holds NaN"), (3, "holds infinity")):
-        with pytest.raises(InputError, match=f"item 1: the item {why}; --skip-bad counts such items"):
+        with pytest.raises(InputError, match=rf"item 1: the item {why}; skip_bad=True \(--skip-bad\) counts"):
             lookalike.pairs(pa.table({"vector": [BAD[0], BAD[row]]}))
     with pytest.raises(InputError, match="item 1: the item is zero and has no direction"):
         lookalike.pairs(pa.table({"vector": [BAD[0], BAD[5]]}))

@@ -16,6 +16,7 @@ import pytest
 
 import lookalike
 from lookalike.io import open_source
+from lookalike.page import page
 from tests.near_copies import near_copies
 
 DOC = "one two three four five six seven"
@@ -319,3 +320,16 @@ def test_annotated_clusters_have_the_numbers_of_the_clusters_table(tmp_path: Pat
 def test_annotations_are_of_documents() -> None:
     with pytest.raises(lookalike.OptionError, match="it does not go with unit='line'"):
         lookalike.dedup(["a\nb"], unit="line").save("never.jsonl", annotate=True)
+
+
+def test_the_report_tells_how_text_was_weighed_and_what_was_left_out() -> None:
+    texts = [f"menu bar word{i // 2} token{i // 2} thing{i}" for i in range(20)]
+    told = lookalike.dedup(texts, shingle="word:1", measure="cosine", max_share=0.5, threshold=0.5).full_report()
+    assert (told["weights"], told["max_share"]) == ("tf-idf", 0.5)
+    assert "html" not in told
+    shown = page(told)
+    assert "max share" in shown and "Each document was compared by its word:1 shingles, weighed by tf-idf." in shown
+    assert not {"weights", "html", "max_share"} & set(lookalike.dedup(texts).report)
+    pages = [f"<p>{text}</p>" for text in texts]
+    assert lookalike.dedup(pages, html=True).report["html"] is True
+    assert "weights" not in lookalike.dedup([{1, 2}, {3}]).report

@@ -52,6 +52,10 @@ def test_no_distance_is_told_as_minus_zero() -> None:
 
 def test_what_is_asked_is_said_in_the_direction_of_the_measure() -> None:
     assert str(Scale("jaccard", 0.8)) == "Jaccard >= 0.8"
-    assert str(Scale("lr:3", 2.5)) == "lr:3 <= 2.5"
+    assert str(Scale("lr:3", 2.5)) == "L3 <= 2.5"
+    assert str(Scale("weighted-jaccard", 0.8)) == "weighted Jaccard >= 0.8"
+    assert str(Scale("cosine", 0.9)) == "cosine >= 0.9"
+    assert Scale("cosine", 0.9).words == "cosine similarity >= 0.9"
+    assert Scale("lr:3", 2.5).words == "L3 distance <= 2.5"
     assert Scale("euclidean", 3).column == "distance"
     assert Scale("hamming", 0.9).column == "similarity"

@@ -13,12 +13,20 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from lookalike.api import clusters, dedup, edges, images, neighbors, pairs, plan
     from lookalike.errors import InputError, LookalikeError, OptionError, OutputError
+    from lookalike.results import Clusters, Dedup, Pairs
+    from lookalike.searching import Neighbors
+    from lookalike.theory import Plan
 
 __all__ = [
+    "Clusters",
+    "Dedup",
     "InputError",
     "LookalikeError",
+    "Neighbors",
     "OptionError",
     "OutputError",
+    "Pairs",
+    "Plan",
     "clusters",
     "dedup",
     "edges",
@@ -31,10 +39,15 @@ __all__ = [
 __version__ = "0.1.0"
 
 _HOME = {
+    "Clusters": "results",
+    "Dedup": "results",
     "InputError": "errors",
     "LookalikeError": "errors",
+    "Neighbors": "searching",
     "OptionError": "errors",
     "OutputError": "errors",
+    "Pairs": "results",
+    "Plan": "theory",
     "clusters": "api",
     "dedup": "api",
     "edges": "api",

@@ -18,12 +18,13 @@ from lookalike.certify.audit import Audited
 from lookalike.certify.intervals import clopper_pearson
 from lookalike.config import Config
 from lookalike.matched import Matched
-from lookalike.scale import Scale
 from lookalike.theory import Plan
 from lookalike.types import BoolArray, I64Array
 from lookalike.wording import counted
 
 __all__ = ["certify"]
+
+_NONE = {"items": 0.0, "low": 0.0, "high": 0.0}
 
 
 def certify(config: Config, plan: Plan, matched: Matched, audited: Audited | None) -> dict[str, Any]:
@@ -36,14 +37,14 @@ def certify(config: Config, plan: Plan, matched: Matched, audited: Audited | Non
         out["notes"] += recall.pop("notes")
         out["recall"] = recall
     if audited is not None:
-        out |= _audit(matched, audited, config.scale)
+        out |= _audit(config, plan, matched, audited)
     out["statement"] = _statement(config, plan, matched, out)
     return out
 
 
-def _audit(matched: Matched, audited: Audited, scale: Scale) -> dict[str, Any]:
+def _audit(config: Config, plan: Plan, matched: Matched, audited: Audited) -> dict[str, Any]:
     """Of the pairs that the audit saw, how many were found; and what is left among the kept."""
-    left, right = audited.left, audited.right
+    left, right, scale = audited.left, audited.right, config.scale
     found = _found(matched, left, right)
     clustering, led = matched.clustering, matched.counts.led_items > 0
     handled = found
@@ -74,7 +75,11 @@ def _audit(matched: Matched, audited: Audited, scale: Scale) -> dict[str, Any]:
         }
     }
     if clustering is not None:
-        out["left"] = _left(~handled, left, audited, int(clustering.kept[matched.folds.references :].sum()))
+        # Where every pair was looked at and one item of each match is gone, a sample that shows nothing has no doubt.
+        certain = plan.exhaustive and config.verify == "exact" and not led and bool(handled.all())
+        out["left"] = (
+            _NONE if certain else _left(~handled, left, audited, int(clustering.kept[matched.folds.references :].sum()))
+        )
     return out
 
 
@@ -125,7 +130,9 @@ def _statement(config: Config, plan: Plan, matched: Matched, parts: dict[str, An
         "none": "; not verified (verify=none)",
     }[config.verify]
     left = parts.get("left")
-    if left is not None:
+    if left is not None and left["high"] == 0.0:
+        sentence += "; no kept item has a near-duplicate left"
+    elif left is not None:
         own = matched.folds.references
         kept = int(matched.clustering.kept[own:].sum()) if matched.clustering is not None else 0
         sentence += (

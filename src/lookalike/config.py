@@ -18,7 +18,7 @@ from lookalike.errors import OptionError
 from lookalike.scale import Scale, check_measure, order_of
 from lookalike.shingle import Shingle, parse_shingle
 
-__all__ = ["CLUSTERINGS", "UNITS", "VERIFICATIONS", "WEIGHTS", "Config", "make_config"]
+__all__ = ["CLUSTERINGS", "UNITS", "VERIFICATIONS", "WEIGHTS", "Config", "check_options", "make_config"]
 
 VERIFICATIONS = ("exact", "sketch", "none")
 CLUSTERINGS = ("representative", "components")
@@ -76,6 +76,8 @@ class Config:
     group_by: str | None = None
     # The report tells what was removed by this column instead of by file.
     report_by: str | None = None
+    # The options that were given and that only text has a use for.
+    of_text: tuple[str, ...] = ()
 
     @property
     def scale(self) -> Scale:
@@ -95,7 +97,7 @@ def make_config(
     recall: float = 0.99,
     bands: int | None = None,
     rows: int | None = None,
-    shingle: str | Shingle = "word:5",
+    shingle: str | Shingle | None = None,
     normalize: Iterable[str] | str | None = None,
     tokens: Callable[[str], Iterable[str]] | None = None,
     html: bool = False,
@@ -165,8 +167,12 @@ def make_config(
     columns = _columns(column)
     if unit != "document" and len(columns) > 1:
         raise OptionError(f"unit is {unit!r}: it takes one column, not {len(columns)}")
-    if isinstance(shingle, str):
-        shingle = parse_shingle(shingle, normalize=normalize, tokens=tokens)
+    for_text = {
+        "shingle": shingle, "normalize": normalize, "tokens": tokens, "html": html or None, "max_share": max_share,
+        "weights": weights,
+    }  # fmt: skip
+    if shingle is None or isinstance(shingle, str):
+        shingle = parse_shingle(shingle or "word:5", normalize=normalize, tokens=tokens)
     elif not isinstance(shingle, Shingle):
         raise OptionError(f"shingle is {shingle!r}: it must be text, for example word:5 or char:9")
     elif normalize is not None or tokens is not None:
@@ -199,7 +205,19 @@ def make_config(
         skip_bad=bool(skip_bad),
         group_by=group_by,
         report_by=report_by,
+        of_text=tuple(name for name, value in for_text.items() if value is not None),
     )
+
+
+def check_options(config: Config, form: str) -> None:
+    """Refuse options that items of this form have no use for, now that their form is known."""
+    if form == "text" or not config.of_text:
+        return
+    name = config.of_text[0]
+    if name == "weights" and form == "bags":
+        raise OptionError("weights (--weights) are for text, and the items are bags, which have weights already")
+    option = f"--{name.replace('_', '-')}"
+    raise OptionError(f"{name} ({option}) {'are' if name[-1] == 's' else 'is'} for text, and the items are {form}")
 
 
 def _measure(name: str, threshold: float | None, max_distance: float | None, *, exact: bool) -> str:

@@ -21,7 +21,7 @@ from lookalike.clustering import best_copies, cluster
 from lookalike.collection import Collection, open_collection
 from lookalike.collide.group import PROBE
 from lookalike.comparing import Comparing, too_many
-from lookalike.config import Config
+from lookalike.config import Config, check_options
 from lookalike.counts import Counts
 from lookalike.errors import OptionError
 from lookalike.frequencies import count_frequencies, needs_frequencies
@@ -94,6 +94,7 @@ class _Run:
         self.counts = Counts()
         self.collection = open_collection(source, against, config)
         items = self.collection.items
+        check_options(config, items.form)
         self.config = config = replace(config, measure=config.measure or default_measure(items.form))
         self.keep = parse_keep(config.keep)
         self.seconds: dict[str, float] = {}

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 
 from lookalike.certificate import certify
+from lookalike.config import WEIGHTS
+from lookalike.io.images import ImageSource
 from lookalike.items import Items
 from lookalike.outcome import ids_of
 from lookalike.pipeline import Found
@@ -19,7 +21,7 @@ from lookalike.spec import VERSION as SPEC_VERSION
 from lookalike.types import BoolArray, I64Array
 from lookalike.wording import counted
 
-__all__ = ["cluster_report", "compared", "report", "warnings"]
+__all__ = ["cluster_report", "compared", "noun", "report", "warnings"]
 
 # Columns of the histogram: a hundredth of a similarity, or so many up to the largest distance that counts.
 _BIN = 0.01
@@ -46,6 +48,7 @@ def report(found: Found) -> dict[str, Any]:
         "form": found.items.form,
         "compared": compared(found.items),
         "normalize": sorted(config.shingle.normalize) if found.items.form == "text" else [],
+        **_of_text(found),
         "verify": config.verify,
         "seed": config.seed,
         **asdict(counts),
@@ -82,6 +85,21 @@ def report(found: Found) -> dict[str, Any]:
     bad = [*found.items.source.bad, *found.sketched.bad]
     if bad:
         out["skipped_examples"] = bad
+    return out
+
+
+def _of_text(found: Found) -> dict[str, Any]:
+    """How texts became sets or bags, where it is not the plain way."""
+    config = found.config
+    if found.items.form != "text" or config.exact:
+        return {}
+    out: dict[str, Any] = {}
+    if config.measure in ("weighted-jaccard", "cosine"):
+        out["weights"] = config.weights or WEIGHTS[0]
+    if config.html:
+        out["html"] = True
+    if config.max_share is not None:
+        out["max_share"] = config.max_share
     return out
 
 
@@ -130,7 +148,7 @@ def cluster_report(found: Found) -> dict[str, Any]:
         own = np.bincount(clustering.keeper[references:], minlength=len(sizes))
         sizes = np.where(own > 0, sizes, 0)
     return _hits(found) | {
-        "unit": found.config.unit if found.items.form == "text" else "item",
+        "unit": noun(found),
         "kept": int(kept.sum()),
         "removed": int(len(kept) - kept.sum()),
         "clusters": int((sizes > 1).sum()),
@@ -138,6 +156,15 @@ def cluster_report(found: Found) -> dict[str, Any]:
         "cluster_sizes": _cluster_sizes(sizes),
         "sources": _sources(found, kept),
     }
+
+
+def noun(found: Found) -> str:
+    """What an item is called: a document, a paragraph, a line; a picture, a vector, or just an item."""
+    if found.items.form == "text":
+        return found.config.unit
+    if isinstance(found.items.source, ImageSource):
+        return "picture"
+    return "vector" if found.items.form == "vectors" else "item"
 
 
 def _hits(found: Found) -> dict[str, Any]:

@@ -267,8 +267,8 @@ class Dedup(_Result):
 
     def __repr__(self) -> str:
         kept, items = int(self._kept_items.sum()), self._found.counts.items
-        noun = "items" if self._found.config.unit == "document" else f"{self._found.config.unit}s"
-        return _face(f"{kept:,} of {items:,} {noun} kept, {items - kept:,} removed", self._found, self.removed)
+        called = "item" if self._found.config.unit == "document" else self._found.config.unit
+        return _face(f"{kept:,} of {counted(items, called)} kept, {items - kept:,} removed", self._found, self.removed)
 
 
 def _face(headline: str, found: Found, table: pa.Table, rows: int = 5) -> str:

@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 __all__ = ["RunFolder", "describe_run", "is_one_file", "write_run"]
 
 _WORK, _PARTIAL, _OLD, _REPORT = "work", ".partial", ".old", "report.json"
+# Options that decide how a run is computed, not what comes out, or that stand in its description in another way.
+_NOT_DECISIVE = ("threads", "memory", "shingle", "of_text")
 _OUTPUTS = ("kept", "removed.parquet", "pairs.parquet", "clusters.parquet", "report.html", _REPORT)
 
 
@@ -147,11 +149,8 @@ class RunFolder:
 
 
 def describe_run(config: Config, source: Source, against: Source | None, *, annotate: bool) -> dict[str, Any]:
-    """What a run is, for telling whether an unfinished one can be gone on with.
-
-    Threads and memory decide how it is computed, not what comes out.
-    """
-    options = {name: value for name, value in asdict(config).items() if name not in ("threads", "memory", "shingle")}
+    """What a run is, for telling whether an unfinished one can be gone on with."""
+    options = {name: value for name, value in asdict(config).items() if name not in _NOT_DECISIVE}
     options["shingle"] = str(config.shingle)
     options["normalize"] = sorted(config.shingle.normalize)
     options["tokens"] = (

@@ -15,6 +15,7 @@ import numpy as np
 
 from lookalike.errors import OptionError
 from lookalike.types import F64Array
+from lookalike.wording import measure_words
 
 __all__ = ["DISTANCES", "MEASURES", "SIMILARITIES", "Scale", "check_measure", "order_of"]
 
@@ -98,9 +99,13 @@ class Scale:
         return (1.0 - shares) * self.limit if self.is_distance else shares
 
     def __str__(self) -> str:
-        """What is asked of a pair, such as "Jaccard >= 0.8" or "Euclidean <= 3"."""
-        name = self.measure if self.measure.startswith("lr") else self.measure.capitalize()
-        return f"{name} {self.sign} {self.limit:g}"
+        """What is asked of a pair, such as "Jaccard >= 0.8", "cosine >= 0.9" or "L3 <= 2"."""
+        return f"{measure_words(self.measure)} {self.sign} {self.limit:g}"
+
+    @property
+    def words(self) -> str:
+        """The same inside a sentence: "cosine similarity >= 0.9", "Euclidean distance <= 3"."""
+        return f"{measure_words(self.measure, self.column)} {self.sign} {self.limit:g}"
 
     @property
     def sign(self) -> str:

@@ -26,7 +26,8 @@ class Reading:
     edges: str | None = None
     undirected: bool = False
     images: bool = False
-    features: str = "pixels"
+    features: str | None = None
+    size: int | None = None
     threads: int = 1
     memory: int = 1 << 30
     workdir: Path | None = None
@@ -37,10 +38,17 @@ def open_inputs(inputs: list[str], reading: Reading) -> Source:
     if reading.images:
         from lookalike.io.images import open_images
 
+        for option in ("edges", "format"):
+            if getattr(reading, option) is not None:
+                raise OptionError(f"{option} (--{option}) does not go with pictures (--images)")
+
         return open_images(
-            list(inputs), features=reading.features, threads=reading.threads, skip_bad=reading.skip_bad,
-            limit=reading.limit, batch_bytes=reading.batch_bytes,
+            list(inputs), features=reading.features or "pixels", size=reading.size, threads=reading.threads,
+            skip_bad=reading.skip_bad, limit=reading.limit, batch_bytes=reading.batch_bytes,
         )  # fmt: skip
+    for option in ("features", "size"):
+        if getattr(reading, option) is not None:
+            raise OptionError(f"{option} (--{option}) is for pictures: give their folder with --images")
     source = open_files(
         inputs, format=reading.format, skip_bad=reading.skip_bad, limit=reading.limit, batch_bytes=reading.batch_bytes
     )

@@ -13,10 +13,9 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
-def measure_words(measure: str, told_as: str) -> str:
+def measure_words(measure: str, told_as: str = "") -> str:
     """What a measure tells, inside a sentence: weighted Jaccard similarity, Euclidean distance, L3 distance."""
     if measure == "containment":
         return measure
-    if measure.startswith("lr:"):
-        return f"L{measure[3:]} {told_as}"
-    return f"{_NAMES.get(measure, measure)} {told_as}".strip()
+    name = f"L{measure[3:]}" if measure.startswith("lr:") else _NAMES.get(measure, measure)
+    return f"{name} {told_as}".strip()

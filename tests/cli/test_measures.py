@@ -47,7 +47,7 @@ def test_vectors_of_a_file_are_compared_by_cosine(run: Run, here: Path) -> None:
 
 def test_distances_have_their_own_limit_and_column(run: Run, here: Path) -> None:
     done = run("pairs", "base.npy", "--measure", "euclidean", "--max-distance", "0.6", "-o", "p.parquet")
-    assert done.code == 0 and "found 120 pairs at <= 0.6" in done.err
+    assert done.code == 0 and done.err.startswith("120 pairs at Euclidean distance <= 0.6 among 120 items in ")
     assert set(rows("p.parquet")[0]) == {"a", "b", "distance"}
     assert max(row["distance"] for row in rows("p.parquet")) <= 0.6
     for arguments, message in (
@@ -70,12 +70,38 @@ def test_kept_vectors_are_written_as_they_came(run: Run, here: Path) -> None:
     assert Path("run/report.html").stat().st_size > 10_000
 
 
+def test_summaries_name_the_measure_and_what_the_items_are(run: Run, here: Path) -> None:
+    said = run("pairs", "base.npy", "-t", "0.9").err
+    assert said.startswith("120 pairs at cosine similarity >= 0.9 among 120 items in ")
+    said = run("clusters", "base.npy", "-t", "0.9").err
+    assert said.startswith("40 clusters of 120 among 120 items at cosine similarity >= 0.9 in ")
+    said = run("dedup", "base.npy", "-t", "0.9").err
+    assert said.startswith("kept 40 of 120 vectors, removed 80 at cosine similarity >= 0.9 in ")
+    assert "precision 1 (all verified); no kept item has a near-duplicate left\n" in said
+    Path("sets.jsonl").write_text('{"items": [1, 2, 3]}\n{"items": [3, 1, 2]}\n')
+    assert run("dedup", "sets.jsonl").err.startswith("kept 1 of 2 items, removed 1 at Jaccard similarity >= 0.8 in ")
+
+
+def test_tables_of_distances_are_titled_and_aligned_as_numbers(run: Run, here: Path) -> None:
+    shown = run("pairs", "base.npy", "--measure", "lr:3", "--max-distance", "0.5").out.splitlines()
+    assert shown[0] == "the nearest pairs"
+    assert [cell.strip() for cell in shown[2].split("┃")[1:-1]] == ["a", "b", "distance"]
+    assert all(line.split("│")[3].startswith("   0.") for line in shown[4:24])
+
+
+def test_a_plan_that_compares_every_pair_has_no_curve(run: Run, here: Path) -> None:
+    done = run("plan", "--measure", "lr:3", "--max-distance", "2")
+    assert done.code == 0 and "probability" not in done.out and "█" not in done.out
+    assert "expected recall" in done.out
+
+
 def test_a_broken_vector_is_named_and_can_be_skipped(run: Run, here: Path) -> None:
     broken = VECTORS.copy()
     broken[7, 3] = np.nan
     np.save("broken.npy", broken)
     done = run("dedup", "broken.npy", "-o", "clean.npy")
-    assert done.code != 0 and "broken.npy row 7: the item holds NaN; --skip-bad counts such items" in done.err
+    assert done.code != 0
+    assert "broken.npy row 7: the item holds NaN; skip_bad=True (--skip-bad) counts such items" in done.err
     assert not Path("clean.npy").exists()
     done = run("dedup", "broken.npy", "-t", "0.9", "-o", "clean.npy", "--skip-bad")
     assert done.code == 0
@@ -170,3 +196,55 @@ def test_a_plan_is_made_for_every_measure(run: Run, here: Path) -> None:
         done = run("plan", *arguments, "--plot", "curve.svg", "--overwrite")
         assert done.code == 0, done.err
         assert "expected recall" in done.out and Path("curve.svg").read_text().startswith("<svg")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        (["--html"], "html"), (["--max-share", "0.5"], "max_share"), (["--shingle", "word:5"], "shingle"),
+        (["--normalize", "lower"], "normalize"), (["--tokens", "builtins:list"], "tokens"),
+        (["--measure", "cosine", "--weights", "count"], "weights"),
+    ],
+)  # fmt: skip
+def test_an_option_of_text_is_refused_for_other_items(run: Run, here: Path, arguments: list[str], name: str) -> None:
+    option = f"--{name.replace('_', '-')}"
+    said = run("pairs", "base.npy", *arguments).error
+    assert said.startswith(f"{name} ({option}) ") and said.endswith(" for text, and the items are vectors")
+    assert run("pairs", "base.parquet", "-c", "text", *arguments).code == 0
+
+
+def test_an_option_that_nothing_reads_is_refused(run: Run, here: Path) -> None:
+    Path("sets.jsonl").write_text('{"items": [1, 2]}\n')
+    Path("photos").mkdir()
+    Image.new("L", (8, 8)).save("photos/a.png")
+    for arguments, message in (
+        (["sets.jsonl", "--max-share", "0.5"], "max_share (--max-share) is for text, and the items are sets"),
+        (
+            ["base.npy", "--features", "pixels"],
+            "features (--features) is for pictures: give their folder with --images",
+        ),
+        (["base.npy", "--size", "8"], "size (--size) is for pictures: give their folder with --images"),
+        (["--images", "photos", "--edges", "a,b"], "edges (--edges) does not go with pictures (--images)"),
+        (["--images", "photos", "--format", "npy"], "format (--format) does not go with pictures (--images)"),
+        (["--images", "photos", "--html"], "html (--html) is for text, and the items are vectors"),
+    ):
+        assert run("pairs", *arguments).error == message
+    rated = pa.table({"items": pa.array([[{"element": "a", "weight": 1.0}]])})
+    pq.write_table(rated, "bags.parquet")
+    said = run("pairs", "bags.parquet", "--measure", "weighted-jaccard", "--weights", "bm25").error
+    assert said == "weights (--weights) are for text, and the items are bags, which have weights already"
+
+
+def test_pictures_are_made_as_large_as_asked(run: Run, here: Path) -> None:
+    Path("photos").mkdir()
+    Image.new("L", (8, 8)).save("photos/a.png")
+    Image.new("L", (8, 8), 200).save("photos/b.png")
+    for arguments, compared in (
+        (
+            ["--features", "raw", "--size", "3", "--measure", "euclidean", "--max-distance", "1"],
+            "vectors of 9 components",
+        ),
+        (["--features", "dhash", "--size", "16"], "strings of 256 bits"),
+    ):
+        assert run("pairs", "--images", "photos", *arguments, "--json").json["compared"] == compared
+    assert run("pairs", "--images", "photos", "--features", "dhash", "--size", "3").error.startswith("size: 3 is not a")

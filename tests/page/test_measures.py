@@ -169,7 +169,7 @@ def test_a_run_that_compares_all_pairs_has_no_curve_and_says_so(name: str) -> No
     assert "curve" not in outline.values("id")
     assert "recall 1 (every pair was compared)" in outline.text
     assert "The plan: every pair compared" in outline.text
-    assert "Every two items were compared, without sketches" in outline.text
+    assert "Every two vectors were compared, without sketches" in outline.text
     for absent in ("The estimate", "The band test", "bucket"):
         assert absent not in outline.text
 

@@ -95,6 +95,11 @@ def test_without_pair_recall_the_statement_is_about_items() -> None:
     assert "svg" not in outline.elements
 
 
+def test_where_every_pair_was_compared_nothing_is_left() -> None:
+    outline = shown(certificate(rich_report() | {"certificate": {"left": {"items": 0, "low": 0, "high": 0}}}))
+    assert "none has a near-duplicate left: every pair was compared." in outline.text
+
+
 def test_an_audit_without_pairs_says_so() -> None:
     assert "no pairs" in shown(certificate({"certificate": {"audit": {"sampled": 12, "pairs": 0, "found": 0}}})).text
 

@@ -21,9 +21,10 @@ def clusters(
     edges: o.Edges = None,
     undirected: o.Undirected = False,
     images: o.Images = None,
-    features: o.Features = o.FeatureChoice.pixels,
+    features: o.Features = None,
+    size: o.Size = None,
     id: o.Id = None,
-    shingle: o.Shingle = "word:5",
+    shingle: o.Shingle = None,
     normalize: o.Normalize = None,
     html: o.Html = False,
     max_share: o.MaxShare = None,
@@ -75,7 +76,6 @@ def clusters(
     if json:
         data = {"clusters": len(result), "seconds": job.elapsed(), "output": str(output) if output else None}
         print_json(result.report | data)
-    headline = (
-        f"{counted(len(result), 'cluster')} of {result.table.num_rows:,} among {counted(found.counts.items, 'item')}"
-    )
+    items = f"{result.table.num_rows:,} among {counted(found.counts.items, 'item')}"
+    headline = f"{counted(len(result), 'cluster')} of {items}{job.by_measure(found)}"
     job.summary(found, headline, result.report, quiet=quiet)

@@ -14,7 +14,7 @@ __all__ = ["compare"]
 def compare(
     a: Annotated[str, typer.Argument(metavar="A", help="A text file, or - .")],
     b: Annotated[str, typer.Argument(metavar="B", help="Another one.")],
-    shingle: o.Shingle = "word:5",
+    shingle: o.Shingle = None,
     normalize: o.Normalize = None,
     lines: Annotated[int, typer.Option("--lines", min=0, help="How many lines to show side by side.")] = 24,
     quiet: o.Quiet = False,
@@ -31,7 +31,7 @@ def compare(
     from lookalike.shingle import parse_shingle
 
     announce_compiling(quiet)
-    parsed = parse_shingle(shingle, normalize=normalize)
+    parsed = parse_shingle(shingle or "word:5", normalize=normalize)
     if a == b == "-":
         raise OptionError("A and B are both standard input: one of them must be a file")
     texts = (_read(a), _read(b))

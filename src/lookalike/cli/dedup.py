@@ -40,9 +40,10 @@ def dedup(
     edges: o.Edges = None,
     undirected: o.Undirected = False,
     images: o.Images = None,
-    features: o.Features = o.FeatureChoice.pixels,
+    features: o.Features = None,
+    size: o.Size = None,
     id: o.Id = None,
-    shingle: o.Shingle = "word:5",
+    shingle: o.Shingle = None,
     normalize: o.Normalize = None,
     html: o.Html = False,
     max_share: o.MaxShare = None,
@@ -112,17 +113,21 @@ def dedup(
         if output is not None and not dry_run:
             result.save(output, overwrite=overwrite, annotate=annotate, progress=progress_for(quiet))
         elif not json and not dry_run:
-            title = f"removed {unit.value}s (nothing is written without -o)"
+            title = f"removed {result.report['unit']}s (nothing is written without -o)"
             scale = result.found.config.scale
             order = "descending" if scale.is_distance else "ascending"
             show_table(result.removed.sort_by([(scale.column, order)]), title=title)
         report = result.report
     if json:
         print_json(report | {"seconds": job.elapsed(), "output": str(output) if output else None})
-    headline = f"kept {report['kept']:,} of {counted(report['items'], unit.value)}, removed {report['removed']:,}"
+    noun = report["unit"]
+    headline = (
+        f"kept {report['kept']:,} of {counted(report['items'], noun)}, "
+        f"removed {report['removed']:,}{job.by_measure(result.found)}"
+    )
     job.summary(result.found, headline, report, quiet=quiet)
     if against:
-        say(f"  {counted(report['removed_against'], unit.value)} removed for one of the other collection", quiet=quiet)
+        say(f"  {counted(report['removed_against'], noun)} removed for one of the other collection", quiet=quiet)
     if report.get("documents_emptied"):
         say(f"  {counted(report['documents_emptied'], 'document')} left out: nothing remained of them", quiet=quiet)
     if to_folder and report["pairs_left_out"]:

@@ -27,7 +27,17 @@ if TYPE_CHECKING:
     from lookalike.pipeline import Found
     from lookalike.store.work import Work
 
-__all__ = ["Job", "check_output", "closing", "elapsed", "load_tokens", "prepare", "summary"]
+__all__ = [
+    "Job",
+    "by_measure",
+    "check_output",
+    "closing",
+    "elapsed",
+    "limit_words",
+    "load_tokens",
+    "prepare",
+    "summary",
+]
 
 _begun = time.perf_counter()
 
@@ -148,8 +158,8 @@ def prepare(verb: str, given: dict[str, Any]) -> Job:
     reading = Reading(
         format=given["format"], skip_bad=given["skip_bad"], limit=given["limit"], edges=given["edges"],
         batch_bytes=batch_bytes_for(config.memory, config.threads), undirected=given["undirected"],
-        images=bool(images), features=given["features"].value, threads=config.threads, memory=config.memory,
-        workdir=given["workdir"],
+        images=bool(images), features=given["features"], size=given["size"], threads=config.threads,
+        memory=config.memory, workdir=given["workdir"],
     )  # fmt: skip
     if inputs and images:
         raise OptionError("pictures are the items: give a folder with --images, or other inputs, not both")
@@ -172,6 +182,19 @@ def _refuse_input(output: Path, inputs: Iterable[str]) -> None:
     for path in paths:
         if path.is_dir() and output.resolve().is_relative_to(path.resolve()):
             raise OptionError(f"{output} lies in the input folder {path}: write somewhere else")
+
+
+def limit_words(found: Found) -> str:
+    """What pairs had to reach; Jaccard of texts is what everybody expects, any other measure is named."""
+    config, scale = found.config, found.config.scale
+    usual = config.exact or (found.items.form == "text" and scale.measure == "jaccard")
+    return f"{scale.sign} {scale.limit:g}" if usual else scale.words
+
+
+def by_measure(found: Found) -> str:
+    """The same for headlines that say it only where the measure is not the usual one."""
+    words = limit_words(found)
+    return "" if words.startswith((">", "<")) else f" at {words}"
 
 
 def summary(found: Found, headline: str, report: dict[str, Any], *, quiet: bool) -> None:

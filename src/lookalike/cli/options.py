@@ -46,6 +46,7 @@ __all__ = [
     "Seed",
     "Sets",
     "Shingle",
+    "Size",
     "SkipBad",
     "Threads",
     "Threshold",
@@ -121,8 +122,10 @@ Id = Annotated[
 ]
 Format = Annotated[
     str | None,
-    typer.Option("--format", help="parquet, jsonl, csv, tsv, arrow, text (a file is an item) or lines (a line is).",
-                 rich_help_panel=_READ),
+    typer.Option(
+        "--format", help="parquet, jsonl, csv, tsv, arrow, npy, npz, text (a file is an item) or lines (a line is).",
+        rich_help_panel=_READ,
+    ),
 ]  # fmt: skip
 SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Count broken rows and go on.", rich_help_panel=_READ)]
 Limit = Annotated[int | None, typer.Option("--limit", min=1, help="Read the first N rows only.", rich_help_panel=_READ)]
@@ -169,9 +172,14 @@ Images = Annotated[
     typer.Option("--images", metavar="FOLDER", help="Pictures of a folder are the items.", rich_help_panel=_READ),
 ]
 Features = Annotated[
-    FeatureChoice,
+    FeatureChoice | None,
     typer.Option("--features", help="What to compare of pictures: pixels, raw, or dhash and phash (bits).",
-                 rich_help_panel=_READ),
+                 show_default="pixels", rich_help_panel=_READ),
+]  # fmt: skip
+Size = Annotated[
+    int | None,
+    typer.Option("--size", help="Pixels of a side that pictures are made to; for dhash and phash a multiple of 8.",
+                 show_default="16, or 8 for dhash and phash", rich_help_panel=_READ),
 ]  # fmt: skip
 Html = Annotated[
     bool,
@@ -192,9 +200,10 @@ Recall = Annotated[
     typer.Option("--recall", help="Share of the pairs at the threshold to be found.", rich_help_panel=_MATCH),
 ]
 Shingle = Annotated[
-    str,
-    typer.Option("--shingle", help="word:K or char:K; word:K:bag counts repeats.", rich_help_panel=_MATCH),
-]
+    str | None,
+    typer.Option("--shingle", help="word:K or char:K; word:K:bag counts repeats.", show_default="word:5",
+                 rich_help_panel=_MATCH),
+]  # fmt: skip
 Normalize = Annotated[
     str | None,
     typer.Option(

@@ -21,9 +21,10 @@ def pairs(
     edges: o.Edges = None,
     undirected: o.Undirected = False,
     images: o.Images = None,
-    features: o.Features = o.FeatureChoice.pixels,
+    features: o.Features = None,
+    size: o.Size = None,
     id: o.Id = None,
-    shingle: o.Shingle = "word:5",
+    shingle: o.Shingle = None,
     normalize: o.Normalize = None,
     html: o.Html = False,
     max_share: o.MaxShare = None,
@@ -67,9 +68,10 @@ def pairs(
     if output is not None and not dry_run:
         result.save(output, overwrite=overwrite, progress=progress_for(quiet))
     elif not json and not dry_run:
-        show_table(most_similar(found, SHOWN_ROWS), title="the most similar pairs", of=len(result))
+        title = "the nearest pairs" if found.config.scale.is_distance else "the most similar pairs"
+        show_table(most_similar(found, SHOWN_ROWS), title=title, of=len(result))
     if json:
         print_json(result.report | {"seconds": job.elapsed(), "output": str(output) if output else None})
-    at = "of identical items" if exact else f"at {found.config.scale.sign} {found.config.scale.limit:g}"
+    at = "of identical items" if exact else f"at {job.limit_words(found)}"
     headline = f"{counted(len(result), 'pair')} {at} among {counted(found.counts.items, 'item')}"
     job.summary(found, headline, result.report, quiet=quiet)

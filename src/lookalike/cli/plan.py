@@ -33,7 +33,7 @@ def plan(
     items: ItemCount = 1e6,
     sample: Sample = None,
     column: o.Column = None,
-    shingle: o.Shingle = "word:5",
+    shingle: o.Shingle = None,
     plot: Plot = None,
     overwrite: o.Overwrite = False,
     json: o.Json = False,
@@ -65,9 +65,11 @@ def plan(
         return
     console = out()
     console.print(str(chosen), markup=False, soft_wrap=True)
-    console.print()
-    console.print(coloured_curve(chosen, width=min(console.width, 80)))
-    console.print(_table(chosen))
+    # Where every pair is compared the curve is flat, and each row of the table says 1.
+    if not chosen.exhaustive:
+        console.print()
+        console.print(coloured_curve(chosen, width=min(console.width, 80)))
+        console.print(_table(chosen))
     if plot is not None:
         say(f"wrote {plot}")
 

@@ -52,11 +52,11 @@ def print_json(data: Any) -> None:
 
 
 def announce_compiling(quiet: bool) -> None:
-    """Say it when kernels must be compiled: that takes seconds, once on a machine."""
+    """Say it when kernels must be compiled: that takes seconds, once on a machine for each measure."""
     from lookalike.jit import on_compile
 
     if not quiet:
-        on_compile(lambda: say("compiling the kernels for this machine (once, about 10 seconds) …"))
+        on_compile(lambda: say("compiling kernels, once for each measure on this machine (about 10 seconds) …"))
 
 
 class _Bar(Stage):
@@ -124,16 +124,19 @@ def _cell(value: object) -> str:
 
 def show_table(table: pa.Table, *, title: str, rows: int = SHOWN_ROWS, of: int | None = None) -> None:
     """The first rows of a table on standard output, and how many more there are; `of` all if it is not the whole."""
+    import pyarrow as pa
     from rich.table import Table
     from rich.text import Text
 
     console = out()
     if table.num_rows == 0:
         return
-    shown = Table(title=title, title_justify="left", header_style="bold")
-    for name in table.column_names:
-        number = name in ("similarity", "distance", "size", "cluster", "row")
-        shown.add_column(name, justify="right" if number else "left", overflow="fold")
+    # A title of the table itself would be folded to the table's width.
+    console.print(Text(title, style="italic"), soft_wrap=True)
+    shown = Table(header_style="bold")
+    for field in table.schema:
+        number = pa.types.is_integer(field.type) or pa.types.is_floating(field.type)
+        shown.add_column(field.name, justify="right" if number else "left", overflow="fold", no_wrap=number)
     for row in table.slice(0, rows).to_pylist():
         # Text, because brackets and colons in an id are no markup.
         shown.add_row(*(Text(_cell(value)) for value in row.values()))

@@ -176,9 +176,11 @@ def _left(report: Fields, data: Fields) -> Markup | None:
     if items is None:
         return None
     kept, noun = count(report, "kept"), unit(report)
+    among = f"Of the {counted(kept, noun)} kept" if kept is not None else f"Of the kept {noun}s"
+    if high == 0:
+        return tag("p", f"{among}, none has a near-duplicate left: every pair was compared.", class_="left-over")
     span = f" (95% interval {low:,} to {high:,})" if low is not None and high is not None else ""
     many = f"about {items:,}" if items else "probably none"
-    among = f"Of the {counted(kept, noun)} kept" if kept is not None else f"Of the kept {noun}s"
     text = f"{among}, {many}{span} still {'has' if items <= 1 else 'have'} a near-duplicate among the kept."
     return tag("p", text, class_="left-over")
 

@@ -25,6 +25,10 @@ _COUNTS = (
     ("short", "short", "fewer tokens than a shingle: one shingle, the whole"),
     ("bad_items", "bad items", "cannot be compared: kept, and like nothing"),
     ("invalid_utf8", "invalid UTF-8", "bad bytes replaced by U+FFFD"),
+    ("html_fallback", "pages without a main text", "all their visible text counts"),
+    ("html_broken", "of them, pages that failed", "could not be parsed"),
+    ("dropped_shingles", "shingles left out", "they stand in too many documents"),
+    ("emptied_items", "emptied items", "all their shingles stand in too many documents"),
     ("skipped_rows", "rows skipped", "could not be read"),
     ("references", "references", "items of the collection that was compared against"),
     ("identical", "identical copies", "of an earlier item, folded into one before the comparison"),
@@ -53,7 +57,8 @@ _DISTANCE = {
 }
 _ALL = {"candidates": "pairs that a first look did not rule out"}
 
-# What only text has, and only bands; it is shown all the same where it is not 0.
+# What only some options count, only text has, and only bands; it is shown all the same where it is not 0.
+_OPTIONS_ONLY = ("html_fallback", "html_broken", "dropped_shingles", "emptied_items")
 _TEXT_ONLY = ("short", "invalid_utf8")
 _BANDS_ONLY = ("largest_bucket", "giant_buckets", "giant_items", "led_items", "unexamined_items")
 
@@ -166,7 +171,7 @@ def _words(report: Fields) -> str:
     if measure == "identity":
         said.append(f"Only identical {noun}s were looked for.")
     elif words(report, "compared"):
-        said.append(_compared(report, noun))
+        said.append(_compared(report))
     plan = plan_words(report)
     if plan and threshold is not None:
         chance = probability(number(report, "recall_at_threshold"))
@@ -189,11 +194,14 @@ def _words(report: Fields) -> str:
     return " ".join(filter(None, said))
 
 
-def _compared(report: Fields, noun: str) -> str:
+def _compared(report: Fields) -> str:
     kind = words(report, "compared")
     if of_text(report):
-        return f"Each {noun} was compared as a set of {kind} shingles."
-    return f"The {noun}s were compared as {'sets with weights' if kind == 'bags' else kind}."
+        weights = words(report, "weights")[:60]
+        what = f"by its {kind} shingles, weighed by {weights}" if weights else f"as a set of {kind} shingles"
+        return f"Each {unit(report)} was compared {what}."
+    # Not "the vectors were compared as vectors".
+    return f"The items were compared as {'sets with weights' if kind == 'bags' else kind}."
 
 
 def _options(report: Fields) -> Markup | None:
@@ -231,7 +239,7 @@ def _counts(report: Fields) -> Markup | None:
 
 def _hints(report: Fields) -> tuple[dict[str, str], set[str]]:
     """What to say about counts instead, and those that are not worth a line while they are 0."""
-    hints, hidden = dict[str, str](), set[str]()
+    hints, hidden = dict[str, str](), {*_OPTIONS_ONLY}
     if not of_text(report):
         hints |= _NO_TEXT
         hidden |= {*_TEXT_ONLY}
