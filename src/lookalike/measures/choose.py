@@ -6,22 +6,20 @@ integers is a set for Jaccard and a vector for cosine.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pyarrow as pa
 
 from lookalike.config import Config
-from lookalike.errors import OptionError
 from lookalike.io.columns import FORM
-from lookalike.measures.bags import SparseCosine, WeightedJaccard
 from lookalike.measures.base import Measure, is_list
-from lookalike.measures.bits import Hamming
-from lookalike.measures.containment import Containment
-from lookalike.measures.distances import Distance
 from lookalike.measures.sets import Identity, Jaccard
 from lookalike.measures.texts import Texts
-from lookalike.measures.vectors import Cosine
-from lookalike.represent.weights import Frequencies
 from lookalike.scale import order_of
 from lookalike.theory import Plan
+
+if TYPE_CHECKING:
+    from lookalike.represent.weights import Frequencies
 
 __all__ = ["default_measure", "form_of", "forms_for", "measure_of"]
 
@@ -95,20 +93,32 @@ def measure_of(
     frequencies: Frequencies | None = None,
 ) -> Measure:
     """The measure that a configuration asks for, with a sketch as long as the plan wants it."""
-    if config.exact:
-        return Identity(config, form, dimensions)
-    if config.measure == "cosine" and form == "vectors":
-        return Cosine(dimensions, config.seed)
-    if config.measure == "cosine":
-        return SparseCosine(Texts(config, frequencies), config.seed)
-    if config.measure is not None and order_of(config.measure) is not None:
-        return Distance(config.measure, dimensions, plan, config.seed)
-    if config.measure == "hamming":
-        return Hamming(dimensions, config.seed)
-    if config.measure == "weighted-jaccard":
-        return WeightedJaccard(Texts(config, frequencies), plan, config.seed)
-    if config.measure == "containment":
-        return Containment(Texts(config, frequencies))
-    if config.measure in (None, "jaccard"):
+    name = "identity" if config.exact else config.measure or "jaccard"
+    if name in ("identity", "jaccard"):
+        if config.exact:
+            return Identity(config, form, dimensions)
         return Jaccard(Texts(config, frequencies), 0 if plan is None else plan.slots, config.seed)
-    raise OptionError(f"measure is {config.measure!r}: not for {form}")
+    # Each measure has kernels of its own, which a run with another one need not load.
+    if name == "cosine" and form == "vectors":
+        from lookalike.measures.vectors import Cosine
+
+        return Cosine(dimensions, config.seed)
+    if name == "cosine":
+        from lookalike.measures.bags import SparseCosine
+
+        return SparseCosine(Texts(config, frequencies), config.seed)
+    if name == "weighted-jaccard":
+        from lookalike.measures.bags import WeightedJaccard
+
+        return WeightedJaccard(Texts(config, frequencies), plan, config.seed)
+    if name == "containment":
+        from lookalike.measures.containment import Containment
+
+        return Containment(Texts(config, frequencies))
+    if name == "hamming":
+        from lookalike.measures.bits import Hamming
+
+        return Hamming(dimensions, config.seed)
+    from lookalike.measures.distances import Distance
+
+    return Distance(name, dimensions, plan, config.seed)

@@ -19,11 +19,9 @@ from lookalike.config import Config
 from lookalike.measures.base import Judge, is_list
 from lookalike.measures.rows import Comparable
 from lookalike.measures.texts import Texts
-from lookalike.represent.bags import bags
 from lookalike.represent.buffers import text_buffers
 from lookalike.represent.elements import element_sets, hash_ints, hash_raw
 from lookalike.represent.text import shingle_texts
-from lookalike.represent.vectors import dense, packed_bits
 from lookalike.shingle import Shingle
 from lookalike.sketch.minhash import constants, sketch_sets
 from lookalike.types import F64Array, I64Array, Sets, U32Array, U64Array
@@ -141,6 +139,8 @@ class Identity:
 
     def _printed(self, items: pa.Array) -> Sets:
         """Vectors and bits by their fingerprints alone: one element each, so that missing ones count as empty."""
+        from lookalike.represent.vectors import dense, packed_bits
+
         if self._form == "vectors":
             found = dense(items, self._dimensions)
             present, prints, bad = found.present, found.fingerprints, found.bad
@@ -153,6 +153,8 @@ class Identity:
         if self._form in ("vectors", "bits"):
             return self._printed(items)
         if self._form == "bags":
+            from lookalike.represent.bags import bags
+
             found = bags(items, negative=True)
             return Sets(found.offsets, found.values, found.fingerprints, bad=found.bad)
         if is_list(items.type):
