@@ -138,13 +138,66 @@ def test_vertices_are_compared_by_their_neighbours(run: Run, here: Path) -> None
     }  # fmt: skip
 
 
-def test_pictures_of_a_folder_are_items(run: Run, here: Path) -> None:
-    Path("photos").mkdir()
+@pytest.fixture
+def photos(here: Path) -> Path:
+    """Six pictures, each also as a small JPEG in a folder of its own."""
+    Path("photos/small").mkdir(parents=True)
     for i in range(6):
         pixels = np.random.default_rng(i).integers(0, 255, (8, 8), dtype=np.uint8)
         picture = Image.fromarray(pixels).resize((160, 120), Image.Resampling.BICUBIC)
         picture.save(f"photos/{i}.png")
-        picture.resize((80, 60)).save(f"photos/{i}-small.jpg", quality=80)
+        picture.resize((80, 60)).save(f"photos/small/{i}-small.jpg", quality=80)
+    return here / "photos"
+
+
+def test_kept_pictures_are_copied_as_they_are(run: Run, photos: Path) -> None:
+    (photos / "broken.png").write_bytes(b"no picture")
+    command = ["dedup", "--images", "photos", "--skip-bad", "-t", "0.85", "--keep", "last"]
+    done = run(*command, "-o", "run")
+    assert done.err.startswith("kept 6 of 12 pictures, removed 6 at cosine similarity >= 0.85 in ")
+    kept = {str(path.relative_to("run/kept")): path.read_bytes() for path in Path("run/kept").rglob("*.*")}
+    assert kept == {f"small/{i}-small.jpg": (photos / f"small/{i}-small.jpg").read_bytes() for i in range(6)}
+    assert json.loads(Path("run/report.json").read_text())["unit"] == "picture"
+    assert run(*command, "-o", "clean.parquet").code == 0
+    assert [set(row) for row in rows("clean.parquet")] == [{"path", "width", "height"}] * 6
+    assert run(*command, "-o", "-", "-q").out.count('"width":80') == 6
+    assert "pictures have no columns to add to" in run(*command, "-o", "other", "--annotate").error
+
+
+def test_pictures_are_resumed_with_the_same_features_only(
+    run: Run, photos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = ["dedup", "--images", "photos", "-t", "0.85", "-o", "run"]
+    with monkeypatch.context() as patch:
+        patch.setattr("lookalike.run_folder.page", lambda _: (_ for _ in ()).throw(KeyboardInterrupt))
+        assert run(*command).code == 130
+    before = {path: path.stat().st_mtime_ns for path in Path("run/.partial/kept").rglob("*.*")}
+    assert len(before) == 6
+    assert run(*command, "--features", "raw", "--resume").code != 0
+    assert run(*command, "--resume").code == 0
+    after = {path: Path(str(path).replace(".partial/", "")).stat().st_mtime_ns for path in before}
+    assert after == before
+
+
+def test_an_output_that_cannot_hold_the_rows_is_refused_before_they_are_read(
+    run: Run, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lookalike.pipeline.find", lambda *_, **__: pytest.fail("the items were read"))
+    np.savez("a.npz", vectors=VECTORS)
+    np.savez("b.npz", vectors=VECTORS)
+    for arguments, message in (
+        (["base.parquet", "-c", "text", "-o", "x.npy"], "x.npy: only rows of .npy files go to .npy; use .parquet"),
+        (["base.npy", "-o", "x.npz"], "x.npz: only rows of .npz files go to .npz"),
+        (["a.npz", "b.npz", "-o", "x.npz"], "archives do not go to one file; write to a folder"),
+        (["base.npy", "--annotate", "-o", "run"], "base.npy: arrays have no room for columns; write to .parquet"),
+        (["base.npy", "--annotate", "-o", "x.npy"], "base.npy: arrays have no room for columns; write to .parquet"),
+    ):
+        done = run("dedup", *arguments)
+        assert done.code == 2 and message in done.error
+    assert sorted(path.name for path in here.iterdir()) == ["a.npz", "b.npz", "base.npy", "base.parquet"]
+
+
+def test_pictures_of_a_folder_are_items(run: Run, photos: Path) -> None:
     for features in ("pixels", "dhash"):
         done = run("clusters", "--images", "photos", "--features", features, "-t", "0.85", "-o", f"{features}.parquet")
         assert done.code == 0

@@ -171,6 +171,10 @@ def prepare(verb: str, given: dict[str, Any]) -> Job:
     if output is not None and str(output) != "-":
         others = other.files if other is not None else []
         _refuse_input(output, [*inputs, *images, *source.files, *against, *others])
+    if verb == "dedup" and output is not None and not given["dry_run"]:
+        from lookalike.io.copy import check_destination
+
+        check_destination(source, output, columns=given["annotate"])
     return Job(verb, config, source, other, given["quiet"], given["workdir"])
 
 
