@@ -211,15 +211,52 @@ def test_pictures_of_a_folder_are_items(run: Run, photos: Path) -> None:
 
 def test_neighbours_are_listed_and_written(run: Run, here: Path) -> None:
     np.save("queries.npy", CENTRES[:5].astype(np.float32))
-    done = run("neighbors", "base.npy", "queries.npy", "-k", "3", "-o", "n.parquet")
-    assert done.code == 0 and "5 queries" in done.err
+    done = run("neighbors", "base.npy", "--queries", "queries.npy", "-k", "3", "-o", "n.parquet")
+    assert done.code == 0
+    assert done.err.startswith("5 queries among 120 vectors by cosine similarity: exact scan, in ")
     table = rows("n.parquet")
     assert {(row["query"], row["id"] // 3) for row in table} == {(q, q) for q in range(5)}
-    shown = run("neighbors", "base.npy", "queries.npy", "-k", "2", "--measure", "manhattan")
+    shown = run("neighbors", "base.npy", "--queries", "queries.npy", "-k", "2", "--measure", "manhattan")
     assert shown.code == 0 and "distance" in shown.out
     assert json.loads(run("neighbors", "base.npy", "--json", "-k", "1").out)["queries"] == 120
-    done = run("neighbors", "base.npy", "queries.npy", "-o", "base.npy", "--overwrite")
+    done = run("neighbors", "base.npy", "--queries", "queries.npy", "-o", "base.npy", "--overwrite")
     assert done.code == 2 and np.array_equal(np.load("base.npy"), VECTORS)
+
+
+def test_items_to_be_searched_may_be_several_files_or_pictures(run: Run, photos: Path) -> None:
+    np.save("more.npy", -VECTORS[:5])
+    assert run("neighbors", "base.npy", "more.npy", "-k", "1", "--json").json["items"] == 125
+    done = run("neighbors", "--images", "photos", "--queries", "photos/small", "-k", "2", "-o", "n.parquet")
+    assert done.code == 0
+    for row in rows("n.parquet"):
+        assert row["query"].startswith("photos/small/")
+        assert Path(row["id"]).name[0] == Path(row["query"]).name[0]
+    for command in (["neighbors"], ["pairs", "--measure", "cosine"]):
+        said = run(*command, "--images", "photos", "--features", "dhash").error
+        assert said.startswith("column 'bits' in photos/0.png holds fixed_size_binary[8]: an item must be ")
+    assert "there is nothing to read" in run("neighbors").error
+    assert "not both" in run("neighbors", "base.npy", "--images", "photos").error
+
+
+def test_vectors_that_cannot_be_searched_are_left_out_when_asked(run: Run, here: Path) -> None:
+    broken = VECTORS.copy()
+    broken[7, 3] = np.nan
+    np.save("broken.npy", broken)
+    np.save("queries.npy", np.stack([np.zeros(16), VECTORS[7], VECTORS[9]]).astype(np.float32))
+    said = run("neighbors", "broken.npy").error
+    assert (
+        said == "broken.npy row 7: the item holds NaN; skip_bad=True (--skip-bad) counts such items and leaves them out"
+    )
+    done = run("neighbors", "broken.npy", "--queries", "queries.npy", "--skip-bad", "-k", "200", "-o", "n.parquet")
+    assert done.err.splitlines()[1:] == [
+        "  k is 200, and there are only 119 items to be found: all are listed",
+        "  1 item left out, which cannot be compared",
+        "  1 query left out, which cannot be compared",
+        "  the first: broken.npy row 7: the item holds NaN",
+    ]
+    found = rows("n.parquet")
+    assert {row["query"] for row in found} == {1, 2} and 7 not in {row["id"] for row in found}
+    assert next(row["id"] for row in found if row["query"] == 2) == 9
 
 
 def test_weights_and_frequent_shingles_are_options_of_text(run: Run, here: Path) -> None:
