@@ -53,6 +53,7 @@ LAYERS: list[dict[str, set[str]]] = [
         "sample": set(),
         "specimens": set(),
         "sources": set(),
+        "tabular": set(),
     },
     {"frequencies": set()},
     {"planning": set(), "sketching": set(), "comparing": set()},

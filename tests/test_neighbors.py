@@ -71,6 +71,40 @@ def test_a_result_is_saved(tmp_path: Path) -> None:
     assert result.report["method"] == "exact" and result.report["recall"]["expected"] == 1.0
 
 
+def test_bad_vectors_are_left_out_and_the_others_keep_their_ids() -> None:
+    items, queries = ITEMS.copy(), QUERIES.copy()
+    items[[0, 17]], queries[3, 2] = np.nan, np.inf
+    result = lookalike.neighbors(items, queries, k=4, recall=1.0, skip_bad=True)
+    good = np.setdiff1d(np.arange(300), [0, 17])
+    scores = QUERIES @ ITEMS[good].T / np.linalg.norm(ITEMS[good], axis=1)
+    expected = [good[row].tolist() for row in np.argsort(-scores, axis=1)[:, :4]]
+    assert list(result) == [row for query, row in enumerate(expected) if query != 3]
+    assert 3 not in result.table.column("query").to_pylist()
+    told = result.report
+    assert (told["bad_items"], told["bad_queries"], told["items"], told["k"]) == (2, 1, 298, 4)
+    assert told["skipped_examples"][0] == "item 0: the item holds NaN"
+    with pytest.raises(InputError, match="there are no queries that can be compared: item 0: the item holds NaN"):
+        lookalike.neighbors(ITEMS, np.full((2, 20), np.nan), skip_bad=True)
+
+
+def test_a_result_introduces_itself_and_converts() -> None:
+    table = pa.table({"embedding": [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], "name": ["a", "b", "c"]})
+    result = lookalike.neighbors(table, table.slice(0, 1), vectors="embedding", id="name", k=5)
+    assert repr(result).splitlines() == [
+        "1 query among 3 vectors by cosine similarity: exact scan",
+        "  query='a'  rank=1  id='a'  similarity=1.0000",
+        "  query='a'  rank=2  id='c'  similarity=0.7071",
+        "  query='a'  rank=3  id='b'  similarity=0.0000",
+        "  (k is 5, and there are only 3 items to be found: all are listed)",
+    ]
+    assert result.to_polars()["id"].to_list() == result.to_pandas()["id"].tolist() == ["a", "c", "b"]
+    assert lookalike.neighbors(table, column="embedding", k=3).notes == [
+        "k is 3, and there are only 2 items to be found: all are listed"
+    ]
+    with pytest.raises(OptionError, match="give one of them"):
+        lookalike.neighbors(table, column="embedding", vectors="embedding")
+
+
 def test_planned_bits_reach_the_recall_on_data_that_is_large_enough() -> None:
     rng = np.random.default_rng(1)
     centres = rng.normal(size=(2000, 64))

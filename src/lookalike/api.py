@@ -100,16 +100,19 @@ def neighbors(
     recall: float = 0.9,
     measure: str = "cosine",
     column: str | None = None,
+    vectors: str | None = None,
     id: str | None = None,
     seed: int = 0,
     threads: int | None = None,
+    skip_bad: bool = False,
     progress: Progress = SILENT,
     **reading: Any,
 ) -> Neighbors:
     """The k items that are nearest to each query; without queries, to each item among the others.
 
     `measure` is cosine, euclidean or manhattan. At least a share `recall` of the true k is found on average; 1 compares
-    all. What was planned for that on a sample of the items is in the result's `plan`.
+    all. What was planned for that on a sample of the items is in the result's `plan`. With `skip_bad` vectors that
+    cannot be compared are left out of items and queries, and counted. `format` and `limit` are as for other verbs.
 
     >>> import lookalike, numpy
     >>> lookalike.neighbors(numpy.eye(3), numpy.array([[1.0, 0.2, 0.0]]), k=2).table.to_pylist()[0]["id"]
@@ -118,10 +121,11 @@ def neighbors(
     odd = next((name for name in reading if name not in _READING), None)
     if odd is not None:
         raise OptionError(f"neighbors has no option {odd!r}")
+    reading["skip_bad"] = skip_bad
     other = None if queries is None else open_source(queries, **reading)
     return find_neighbors(
-        open_source(items, **reading), other, k=k, recall=recall, measure=measure, column=column, id=id, seed=seed,
-        threads=threads, progress=progress,
+        open_source(items, **reading), other, k=k, recall=recall, measure=measure, column=column, vectors=vectors,
+        id=id, seed=seed, threads=threads, skip_bad=skip_bad, progress=progress,
     )  # fmt: skip
 
 

@@ -169,7 +169,8 @@ def open_items(source: Source, config: Config) -> Items:
     schema = source.schema()
     if not schema.names:
         raise InputError(f"there are no items{_where(source)}")
-    columns = config.columns or (_guess_column(source, config),)
+    # Of pictures it is what was made of them that is compared, whatever else might do.
+    columns = config.columns or getattr(source, "derived", ()) or (_guess_column(source, config),)
     for name in [*columns, *(name for name in (config.id, config.group_by, config.report_by) if name)]:
         if schema.get_field_index(name) < 0:
             raise InputError(f"there is no column {name!r}{_where(source)}; the columns are {', '.join(schema.names)}")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +15,6 @@ from lookalike.errors import OptionError
 from lookalike.examples import examples
 from lookalike.io.copy import Copied, copy_rows, goes_to_file
 from lookalike.io.source import Batch
-from lookalike.io.write import save_table
 from lookalike.outcome import (
     annotation,
     clustering_of,
@@ -28,27 +27,19 @@ from lookalike.pipeline import Found
 from lookalike.progress import SILENT, Progress
 from lookalike.reporting import cluster_report, compared, report, warnings
 from lookalike.room import Ceiling
+from lookalike.tabular import Tabular, beginning
 from lookalike.theory import Plan
 from lookalike.types import BoolArray, I64Array
 from lookalike.wording import counted
 
-if TYPE_CHECKING:
-    import pandas as pd
-    import polars as pl
-
 __all__ = ["Clusters", "Dedup", "Pairs"]
 
 
-class _Result:
-    """A table that converts, saves and introduces itself."""
+class _Result(Tabular):
+    """What a run of the pipeline found."""
 
     def __init__(self, found: Found) -> None:
         self._found = found
-
-    @property
-    def table(self) -> pa.Table:
-        """The result as an Arrow table."""
-        raise AssertionError("each result has its own table")
 
     @property
     def found(self) -> Found:
@@ -67,25 +58,6 @@ class _Result:
 
     def __len__(self) -> int:
         return int(self.table.num_rows)
-
-    def to_pandas(self) -> pd.DataFrame:
-        """The table as a pandas DataFrame."""
-        frame: pd.DataFrame = self.table.to_pandas()
-        return frame
-
-    def to_polars(self) -> pl.DataFrame:
-        """The table as a polars DataFrame."""
-        try:
-            import polars
-        except ImportError:
-            raise ImportError("to_polars needs polars: pip install 'lookalike[polars]'") from None
-        frame = polars.from_arrow(self.table)
-        assert isinstance(frame, polars.DataFrame)
-        return frame
-
-    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
-        """Write the table; the ending chooses the format: .parquet, .jsonl, .csv, .tsv or .arrow."""
-        save_table(self.table, path, overwrite=overwrite)
 
 
 class Pairs(_Result):
@@ -271,26 +243,11 @@ class Dedup(_Result):
         return _face(f"{kept:,} of {counted(items, called)} kept, {items - kept:,} removed", self._found, self.removed)
 
 
-def _face(headline: str, found: Found, table: pa.Table, rows: int = 5) -> str:
+def _face(headline: str, found: Found, table: pa.Table) -> str:
     """A few lines that say what this is, how it was found, and how it begins."""
     config, planned = found.config, found.plan
     how = "identical"
     if planned is not None:
         shape = planned.shape if planned.exhaustive else f"b = {planned.bands}, r = {planned.rows}"
         how = f"{config.scale} on {compared(found.items)}, {shape}"
-    lines = [f"{headline} ({how})"]
-    lines += [
-        "  " + "  ".join(f"{name}={_cell(value)}" for name, value in row.items())
-        for row in table.slice(0, rows).to_pylist()
-    ]
-    if table.num_rows > rows:
-        lines.append(f"  … {table.num_rows - rows:,} more")
-    return "\n".join(lines)
-
-
-def _cell(value: object) -> str:
-    if isinstance(value, float):
-        # A small distance is not 0.
-        return f"{value:.4f}" if value >= 0.01 or value == 0.0 else f"{value:.4g}"
-    text = repr(value)
-    return text if len(text) <= 40 else text[:39] + "…"
+    return "\n".join([f"{headline} ({how})", *beginning(table)])

@@ -162,6 +162,7 @@ def describe_run(config: Config, source: Source, against: Source | None, *, anno
         **options,
         "annotate": annotate,
         "limit": getattr(source, "limit", None),
+        "recipe": getattr(source, "recipe", None),
         "inputs": [*fingerprints(source), *(fingerprints(against) if against is not None else [])],
     }
 

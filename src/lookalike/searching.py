@@ -6,9 +6,9 @@ All items are held as float32: the collection is searched once, not kept. The sc
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -18,22 +18,35 @@ from lookalike.config import Config, make_config
 from lookalike.errors import InputError, OptionError
 from lookalike.identify import IdCollector, Ids
 from lookalike.io.source import Source, describe
-from lookalike.io.write import save_table
 from lookalike.items import Items, open_items
 from lookalike.measures import Measure, measure_of
 from lookalike.nearest import Nearest, Plan
-from lookalike.progress import Progress
+from lookalike.progress import SILENT, Progress
 from lookalike.scale import check_measure, order_of
-from lookalike.types import Dense, F32Array, F64Array, I64Array
+from lookalike.tabular import Tabular, beginning
+from lookalike.types import BoolArray, Dense, F32Array, F64Array, I64Array
+from lookalike.wording import counted, measure_words
 
-__all__ = ["Neighbors", "find_neighbors"]
+__all__ = ["LeftOut", "Neighbors", "find_neighbors"]
 
 _MEASURES = ("cosine", "euclidean", "manhattan")
+# So many of the vectors that are left out are told with what is wrong with them.
+_SHOWN = 5
 
 
 @dataclass(frozen=True)
-class Neighbors:
-    """The nearest items of each query: ids[q, i] is the item of rank i + 1, -1 where there are no more."""
+class LeftOut:
+    """What was not searched, or not searched for: rows that could not be read, and vectors that cannot be compared."""
+
+    rows: int = 0
+    items: int = 0
+    queries: int = 0
+    examples: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, repr=False)
+class Neighbors(Tabular):
+    """The nearest items of each query: items[q, i] is the item of rank i + 1, -1 where there are no more."""
 
     config: Config
     plan: Plan
@@ -41,6 +54,9 @@ class Neighbors:
     scores: F64Array
     item_ids: Ids
     query_ids: Ids
+    left_out: LeftOut
+    # Whether each item searched the others.
+    among_themselves: bool
 
     @cached_property
     def table(self) -> pa.Table:
@@ -66,13 +82,31 @@ class Neighbors:
         for row in self.items:
             yield self.item_ids.of(row[row >= 0]).to_pylist()
 
-    def to_pandas(self) -> Any:
-        """The table as a pandas DataFrame."""
-        return self.table.to_pandas()
+    @property
+    def k(self) -> int:
+        """How many neighbours were asked for."""
+        return int(self.items.shape[1])
 
-    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
-        """Write the table; the ending chooses the format: .parquet, .jsonl, .csv, .tsv or .arrow."""
-        save_table(self.table, path, overwrite=overwrite)
+    @property
+    def notes(self) -> list[str]:
+        """What is not as it was asked for."""
+        out, others = [], self.item_ids.rows - self.among_themselves
+        if self.k > others:
+            out.append(f"k is {self.k:,}, and there {_are(others)}: all are listed")
+        for number, noun in ((self.left_out.items, "item"), (self.left_out.queries, "query")):
+            if number:
+                out.append(f"{_counted(number, noun)} left out, which cannot be compared")
+        if self.left_out.rows:
+            out.append(f"{counted(self.left_out.rows, 'broken row')} skipped")
+        if self.left_out.examples:
+            out.append(f"the first: {self.left_out.examples[0]}")
+        return out
+
+    @property
+    def headline(self) -> str:
+        """How many queries among how many items, and how."""
+        among = f"{_counted(len(self), 'query')} among {counted(self.item_ids.rows, 'vector')}"
+        return f"{among} by {measure_words(self.config.scale.measure, self.config.scale.column)}: {self.plan}"
 
     @property
     def report(self) -> dict[str, Any]:
@@ -80,21 +114,29 @@ class Neighbors:
         plan = self.plan
         return {
             "queries": len(self.items),
-            "k": plan.k,
+            "items": self.item_ids.rows,
+            "k": self.k,
             "measure": self.config.scale.measure,
             "method": plan.method,
             "recall": {"expected": plan.recall, "low": plan.low, "high": plan.high},
             "plan": str(plan),
+            "bad_items": self.left_out.items,
+            "bad_queries": self.left_out.queries,
+            "skipped_rows": self.left_out.rows,
+            "skipped_examples": list(self.left_out.examples),
+            "notes": self.notes,
         }
 
     def __repr__(self) -> str:
-        column = self.config.scale.column
-        rows = self.table.slice(0, 5).to_pylist()
-        shown = (
-            f"  query={row['query']!r}  rank={row['rank']}  id={row['id']!r}  {column}={row[column]:.4f}"
-            for row in rows
-        )
-        return "\n".join([f"{len(self):,} queries, {self.plan}", *shown])
+        return "\n".join([self.headline, *beginning(self.table), *(f"  ({note})" for note in self.notes)])
+
+
+def _counted(number: int, noun: str) -> str:
+    return counted(number, noun) if noun != "query" or number == 1 else f"{number:,} queries"
+
+
+def _are(others: int) -> str:
+    return "is only 1 item to be found" if others == 1 else f"are only {others:,} items to be found"
 
 
 def find_neighbors(
@@ -104,11 +146,13 @@ def find_neighbors(
     k: int,
     recall: float,
     measure: str,
-    column: str | None,
-    id: str | None,
-    seed: int,
-    threads: int | None,
-    progress: Progress,
+    column: str | None = None,
+    vectors: str | None = None,
+    id: str | None = None,
+    seed: int = 0,
+    threads: int | None = None,
+    skip_bad: bool = False,
+    progress: Progress = SILENT,
 ) -> Neighbors:
     """Search the items of a source; without queries each item searches the others."""
     name = check_measure(measure)
@@ -118,44 +162,77 @@ def find_neighbors(
         raise OptionError(f"k is {k!r}: it must be a whole number, 1 or more")
     # No pair is too far apart to be told, so the limit is not looked at.
     limit = 1.0 if order_of(name) is not None else None
-    config = make_config(measure=name, max_distance=limit, column=column, id=id, seed=seed, threads=threads)
+    config = make_config(
+        measure=name, max_distance=limit, column=column, vectors=vectors, id=id, seed=seed, threads=threads,
+        skip_bad=skip_bad,
+    )  # fmt: skip
     items = open_items(source, config)
     if items.form != "vectors":
         raise InputError(f"the items are {items.form}: the nearest are found among vectors")
     kind = measure_of(config, items.form, items.dimensions)
-    vectors, ids = _read(items, kind, "reading the items", progress)
-    asked, query_ids = vectors, ids
+    base = asked = _read(items, kind, "items", skip_bad, progress)
     if queries is not None:
-        other = open_items(queries, make_config(measure=name, max_distance=limit, column=column, seed=seed))
+        # Queries may have the same id column; otherwise they have their natural ids, or row numbers.
+        own = id if id in queries.schema().names else None
+        other = open_items(queries, replace(config, id=own))
+        if other.form != "vectors":
+            raise InputError(f"the queries are {other.form}: the nearest are found for vectors")
         if other.dimensions != items.dimensions:
             raise InputError(f"the queries have {other.dimensions} components, and the items {items.dimensions}")
-        asked, query_ids = _read(other, kind, "reading the queries", progress)
-    search = Nearest(vectors, name, recall=recall, seed=seed, threads=config.threads, expected=len(asked))
+        asked = _read(other, kind, "queries", skip_bad, progress)
+    search = Nearest(base.vectors, name, recall=recall, seed=seed, threads=config.threads, expected=len(asked.vectors))
     with progress.stage("searching", None, "queries"):
         # One more where an item is likely to find itself first, and one for equal scores.
-        found, _ = search.search(asked, k + 2)
+        found, _ = search.search(asked.vectors, k + 2)
     assert search.plan is not None
-    own = np.arange(len(asked)) if queries is None else None
-    nearest, scores = _scored(found, asked, vectors, kind, config, own, k)
-    return Neighbors(config, search.plan, nearest, scores, ids, query_ids)
+    selves = np.arange(len(asked.vectors)) if queries is None else None
+    nearest, scores = _scored(found, asked.vectors, base.vectors, kind, config, selves, k)
+    read = [base] if queries is None else [base, asked]
+    left_out = LeftOut(
+        rows=source.skipped + (queries.skipped if queries is not None else 0),
+        items=base.bad,
+        queries=0 if queries is None else asked.bad,
+        examples=tuple(
+            [*chain(*(each.examples for each in read)), *source.bad, *(queries.bad if queries else [])][:_SHOWN]
+        ),
+    )
+    return Neighbors(config, search.plan, nearest, scores, base.ids, asked.ids, left_out, queries is None)
 
 
-def _read(items: Items, measure: Measure, name: str, progress: Progress) -> tuple[F32Array, Ids]:
-    """All vectors of a source and their ids; one that cannot be compared is an error."""
+@dataclass(frozen=True, slots=True)
+class _Vectors:
+    """The vectors of a source that can be compared, their ids, and how many cannot."""
+
+    vectors: F32Array
+    ids: Ids
+    bad: int
+    examples: list[str]
+
+
+def _read(items: Items, measure: Measure, what: str, skip_bad: bool, progress: Progress) -> _Vectors:
+    """All vectors of a source and their ids; one that cannot be compared is left out, or an error."""
     parts: list[F32Array] = []
+    present: list[BoolArray] = []
+    examples: list[str] = []
     collector = IdCollector(items)
-    with progress.stage(name, items.source.size(), "B") as stage:
+    with progress.stage(f"reading the {what}", items.source.size(), "B") as stage:
         for batch in items.batches(*([items.id] if items.id else []), on_read=stage.advance):
             found = measure.represent(batch.values)
-            missing = np.flatnonzero(~found.present)
-            if len(missing):
-                why = dict(found.bad).get(int(missing[0]), "is null")
-                raise InputError(f"{describe(items.source, int(batch.rows[missing[0]]))}: the item {why}")
-            parts.append(found.values)
+            for row in np.flatnonzero(~found.present)[: _SHOWN - len(examples)].tolist():
+                why = dict(found.bad).get(row, "is null")
+                examples.append(f"{describe(items.source, int(batch.rows[row]))}: the item {why}")
+                if not skip_bad:
+                    raise InputError(f"{examples[0]}; skip_bad=True (--skip-bad) counts such items and leaves them out")
+            parts.append(found.values if found.present.all() else found.values[found.present])
+            present.append(found.present)
             collector.add(batch)
-    if not parts:
-        raise InputError("there are no items")
-    return np.concatenate(parts), collector.finish()
+    if not sum(map(len, parts)):
+        raise InputError(f"there are no {what}" + (f" that can be compared: {examples[0]}" if examples else ""))
+    ids, good = collector.finish(), np.flatnonzero(np.concatenate(present))
+    bad = ids.rows - len(good)
+    if bad:
+        ids = Ids(len(good), pa.chunked_array([ids.of(good)]))
+    return _Vectors(np.concatenate(parts), ids, bad, examples)
 
 
 def _scored(

@@ -138,13 +138,66 @@ def test_vertices_are_compared_by_their_neighbours(run: Run, here: Path) -> None
     }  # fmt: skip
 
 
-def test_pictures_of_a_folder_are_items(run: Run, here: Path) -> None:
-    Path("photos").mkdir()
+@pytest.fixture
+def photos(here: Path) -> Path:
+    """Six pictures, each also as a small JPEG in a folder of its own."""
+    Path("photos/small").mkdir(parents=True)
     for i in range(6):
         pixels = np.random.default_rng(i).integers(0, 255, (8, 8), dtype=np.uint8)
         picture = Image.fromarray(pixels).resize((160, 120), Image.Resampling.BICUBIC)
         picture.save(f"photos/{i}.png")
-        picture.resize((80, 60)).save(f"photos/{i}-small.jpg", quality=80)
+        picture.resize((80, 60)).save(f"photos/small/{i}-small.jpg", quality=80)
+    return here / "photos"
+
+
+def test_kept_pictures_are_copied_as_they_are(run: Run, photos: Path) -> None:
+    (photos / "broken.png").write_bytes(b"no picture")
+    command = ["dedup", "--images", "photos", "--skip-bad", "-t", "0.85", "--keep", "last"]
+    done = run(*command, "-o", "run")
+    assert done.err.startswith("kept 6 of 12 pictures, removed 6 at cosine similarity >= 0.85 in ")
+    kept = {str(path.relative_to("run/kept")): path.read_bytes() for path in Path("run/kept").rglob("*.*")}
+    assert kept == {f"small/{i}-small.jpg": (photos / f"small/{i}-small.jpg").read_bytes() for i in range(6)}
+    assert json.loads(Path("run/report.json").read_text())["unit"] == "picture"
+    assert run(*command, "-o", "clean.parquet").code == 0
+    assert [set(row) for row in rows("clean.parquet")] == [{"path", "width", "height"}] * 6
+    assert run(*command, "-o", "-", "-q").out.count('"width":80') == 6
+    assert "pictures have no columns to add to" in run(*command, "-o", "other", "--annotate").error
+
+
+def test_pictures_are_resumed_with_the_same_features_only(
+    run: Run, photos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = ["dedup", "--images", "photos", "-t", "0.85", "-o", "run"]
+    with monkeypatch.context() as patch:
+        patch.setattr("lookalike.run_folder.page", lambda _: (_ for _ in ()).throw(KeyboardInterrupt))
+        assert run(*command).code == 130
+    before = {path: path.stat().st_mtime_ns for path in Path("run/.partial/kept").rglob("*.*")}
+    assert len(before) == 6
+    assert run(*command, "--features", "raw", "--resume").code != 0
+    assert run(*command, "--resume").code == 0
+    after = {path: Path(str(path).replace(".partial/", "")).stat().st_mtime_ns for path in before}
+    assert after == before
+
+
+def test_an_output_that_cannot_hold_the_rows_is_refused_before_they_are_read(
+    run: Run, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lookalike.pipeline.find", lambda *_, **__: pytest.fail("the items were read"))
+    np.savez("a.npz", vectors=VECTORS)
+    np.savez("b.npz", vectors=VECTORS)
+    for arguments, message in (
+        (["base.parquet", "-c", "text", "-o", "x.npy"], "x.npy: only rows of .npy files go to .npy; use .parquet"),
+        (["base.npy", "-o", "x.npz"], "x.npz: only rows of .npz files go to .npz"),
+        (["a.npz", "b.npz", "-o", "x.npz"], "archives do not go to one file; write to a folder"),
+        (["base.npy", "--annotate", "-o", "run"], "base.npy: arrays have no room for columns; write to .parquet"),
+        (["base.npy", "--annotate", "-o", "x.npy"], "base.npy: arrays have no room for columns; write to .parquet"),
+    ):
+        done = run("dedup", *arguments)
+        assert done.code == 2 and message in done.error
+    assert sorted(path.name for path in here.iterdir()) == ["a.npz", "b.npz", "base.npy", "base.parquet"]
+
+
+def test_pictures_of_a_folder_are_items(run: Run, photos: Path) -> None:
     for features in ("pixels", "dhash"):
         done = run("clusters", "--images", "photos", "--features", features, "-t", "0.85", "-o", f"{features}.parquet")
         assert done.code == 0
@@ -158,15 +211,52 @@ def test_pictures_of_a_folder_are_items(run: Run, here: Path) -> None:
 
 def test_neighbours_are_listed_and_written(run: Run, here: Path) -> None:
     np.save("queries.npy", CENTRES[:5].astype(np.float32))
-    done = run("neighbors", "base.npy", "queries.npy", "-k", "3", "-o", "n.parquet")
-    assert done.code == 0 and "5 queries" in done.err
+    done = run("neighbors", "base.npy", "--queries", "queries.npy", "-k", "3", "-o", "n.parquet")
+    assert done.code == 0
+    assert done.err.startswith("5 queries among 120 vectors by cosine similarity: exact scan, in ")
     table = rows("n.parquet")
     assert {(row["query"], row["id"] // 3) for row in table} == {(q, q) for q in range(5)}
-    shown = run("neighbors", "base.npy", "queries.npy", "-k", "2", "--measure", "manhattan")
+    shown = run("neighbors", "base.npy", "--queries", "queries.npy", "-k", "2", "--measure", "manhattan")
     assert shown.code == 0 and "distance" in shown.out
     assert json.loads(run("neighbors", "base.npy", "--json", "-k", "1").out)["queries"] == 120
-    done = run("neighbors", "base.npy", "queries.npy", "-o", "base.npy", "--overwrite")
+    done = run("neighbors", "base.npy", "--queries", "queries.npy", "-o", "base.npy", "--overwrite")
     assert done.code == 2 and np.array_equal(np.load("base.npy"), VECTORS)
+
+
+def test_items_to_be_searched_may_be_several_files_or_pictures(run: Run, photos: Path) -> None:
+    np.save("more.npy", -VECTORS[:5])
+    assert run("neighbors", "base.npy", "more.npy", "-k", "1", "--json").json["items"] == 125
+    done = run("neighbors", "--images", "photos", "--queries", "photos/small", "-k", "2", "-o", "n.parquet")
+    assert done.code == 0
+    for row in rows("n.parquet"):
+        assert row["query"].startswith("photos/small/")
+        assert Path(row["id"]).name[0] == Path(row["query"]).name[0]
+    for command in (["neighbors"], ["pairs", "--measure", "cosine"]):
+        said = run(*command, "--images", "photos", "--features", "dhash").error
+        assert said.startswith("column 'bits' in photos/0.png holds fixed_size_binary[8]: an item must be ")
+    assert "there is nothing to read" in run("neighbors").error
+    assert "not both" in run("neighbors", "base.npy", "--images", "photos").error
+
+
+def test_vectors_that_cannot_be_searched_are_left_out_when_asked(run: Run, here: Path) -> None:
+    broken = VECTORS.copy()
+    broken[7, 3] = np.nan
+    np.save("broken.npy", broken)
+    np.save("queries.npy", np.stack([np.zeros(16), VECTORS[7], VECTORS[9]]).astype(np.float32))
+    said = run("neighbors", "broken.npy").error
+    assert (
+        said == "broken.npy row 7: the item holds NaN; skip_bad=True (--skip-bad) counts such items and leaves them out"
+    )
+    done = run("neighbors", "broken.npy", "--queries", "queries.npy", "--skip-bad", "-k", "200", "-o", "n.parquet")
+    assert done.err.splitlines()[1:] == [
+        "  k is 200, and there are only 119 items to be found: all are listed",
+        "  1 item left out, which cannot be compared",
+        "  1 query left out, which cannot be compared",
+        "  the first: broken.npy row 7: the item holds NaN",
+    ]
+    found = rows("n.parquet")
+    assert {row["query"] for row in found} == {1, 2} and 7 not in {row["id"] for row in found}
+    assert next(row["id"] for row in found if row["query"] == 2) == 9
 
 
 def test_weights_and_frequent_shingles_are_options_of_text(run: Run, here: Path) -> None:

@@ -30,12 +30,14 @@ if TYPE_CHECKING:
 __all__ = [
     "Job",
     "by_measure",
+    "check_inputs",
     "check_output",
     "closing",
     "elapsed",
     "limit_words",
     "load_tokens",
     "prepare",
+    "refuse_input",
     "summary",
 ]
 
@@ -161,20 +163,29 @@ def prepare(verb: str, given: dict[str, Any]) -> Job:
         images=bool(images), features=given["features"], size=given["size"], threads=config.threads,
         memory=config.memory, workdir=given["workdir"],
     )  # fmt: skip
-    if inputs and images:
-        raise OptionError("pictures are the items: give a folder with --images, or other inputs, not both")
-    if not inputs and not images:
-        raise OptionError("there is nothing to read: give files, a glob, a folder, or - for standard input")
+    check_inputs(inputs, images)
     source = open_inputs([*inputs, *images], reading)
     other = open_inputs(against, replace(reading, format=None, limit=None)) if against else None
     output = given["output"]
     if output is not None and str(output) != "-":
         others = other.files if other is not None else []
-        _refuse_input(output, [*inputs, *images, *source.files, *against, *others])
+        refuse_input(output, [*inputs, *images, *source.files, *against, *others])
+    if verb == "dedup" and output is not None and not given["dry_run"]:
+        from lookalike.io.copy import check_destination
+
+        check_destination(source, output, columns=given["annotate"])
     return Job(verb, config, source, other, given["quiet"], given["workdir"])
 
 
-def _refuse_input(output: Path, inputs: Iterable[str]) -> None:
+def check_inputs(inputs: list[str], images: list[str]) -> None:
+    """Something must be read, and it must be of one kind."""
+    if inputs and images:
+        raise OptionError("pictures are the items: give a folder with --images, or other inputs, not both")
+    if not inputs and not images:
+        raise OptionError("there is nothing to read: give files, a glob, a folder, or - for standard input")
+
+
+def refuse_input(output: Path, inputs: Iterable[str]) -> None:
     """The output may replace a file that is there, but not one that is read, nor lie where the next run would read."""
     paths = [Path(name) for name in inputs]
     if output.exists() and any(path.exists() and output.samefile(path) for path in paths):

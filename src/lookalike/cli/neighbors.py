@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import os
 from typing import Annotated
 
 import typer
@@ -11,26 +11,33 @@ from lookalike.cli import options as o
 
 __all__ = ["neighbors"]
 
-Items = Annotated[str, typer.Argument(metavar="ITEMS", help="The vectors that are searched: .npy, .npz, Parquet, ….")]
 Queries = Annotated[
-    str | None,
-    typer.Argument(metavar="[QUERIES]", help="The vectors to search for; without them, each item among the others."),
-]
+    list[str] | None,
+    typer.Option(
+        "--queries", metavar="FILE", show_default=False,
+        help="What to search for, read as the items are: files, or folders of pictures with --images; may be given "
+        "several times. Without it, each item among the others.",
+    ),
+]  # fmt: skip
 Count = Annotated[int, typer.Option("-k", help="How many neighbours of each query.")]
 Share = Annotated[float, typer.Option("--recall", help="Share of the true neighbours to be found; 1 compares all.")]
 By = Annotated[str, typer.Option("--measure", help="cosine, euclidean or manhattan.")]
 
 
 def neighbors(
-    items: Items,
+    inputs: o.Inputs = None,
     queries: Queries = None,
     output: o.Output = None,
     k: Count = 10,
     recall: Share = 0.9,
     measure: By = "cosine",
     vectors: o.Vectors = None,
+    images: o.Images = None,
+    features: o.Features = None,
+    size: o.Size = None,
     id: o.Id = None,
     format: o.Format = None,
+    skip_bad: o.SkipBad = False,
     limit: o.Limit = None,
     overwrite: o.Overwrite = False,
     quiet: o.Quiet = False,
@@ -42,37 +49,36 @@ def neighbors(
 
     Without -o the neighbours of the first queries are shown on the screen.
 
-    Example: lookalike neighbors base.npy queries.npy -k 10 -o nearest.parquet
+    Example: lookalike neighbors base.npy --queries queries.npy -k 10 -o nearest.parquet
     """
     from lookalike.cli import job
     from lookalike.cli.terminal import announce_compiling, print_json, progress_for, say, show_table
 
     job.check_output(output, overwrite=overwrite, dry_run=False, json=json, table=True)
-    from lookalike.io import open_files
     from lookalike.searching import find_neighbors
+    from lookalike.sources import Reading, open_inputs
 
     announce_compiling(quiet)
-    source, other = (
-        None if name is None else open_files([name], format=format, limit=limit) for name in (items, queries)
-    )
-    assert source is not None
-    _refuse(output, items, queries)
+    reading = Reading(
+        format=format, skip_bad=skip_bad, limit=limit, images=bool(images), features=features, size=size,
+        threads=threads or os.cpu_count() or 1,
+    )  # fmt: skip
+    items, asked = [*(inputs or []), *(images or [])], queries or []
+    job.check_inputs(inputs or [], images or [])
+    source = open_inputs(items, reading)
+    other = open_inputs(asked, reading) if asked else None
+    if output is not None and str(output) != "-":
+        job.refuse_input(output, [*items, *asked, *source.files, *(other.files if other is not None else ())])
     result = find_neighbors(
-        source, other, k=k, recall=recall, measure=measure, column=vectors, id=id, seed=seed, threads=threads,
-        progress=progress_for(quiet),
+        source, other, k=k, recall=recall, measure=measure, vectors=vectors, id=id, seed=seed, threads=threads,
+        skip_bad=skip_bad, progress=progress_for(quiet),
     )  # fmt: skip
     if output is not None:
         result.save(output, overwrite=overwrite)
     elif not json:
-        show_table(result.table, title="the nearest, nearest first")
+        show_table(result.table, title="the nearest of each query, nearest first")
     if json:
         print_json(result.report | {"seconds": job.elapsed(), "output": str(output) if output else None})
-    asked = "1 query" if len(result) == 1 else f"{len(result):,} queries"
-    say(f"{asked} in {job.elapsed():.1f} s: {result.plan}", quiet=quiet)
-
-
-def _refuse(output: Path | None, *inputs: str | None) -> None:
-    from lookalike.errors import OptionError
-
-    if output is not None and any(name is not None and Path(name).absolute() == output.absolute() for name in inputs):
-        raise OptionError(f"{output} is an input too: write somewhere else")
+    say(f"{result.headline}, in {job.elapsed():.1f} s", quiet=quiet)
+    for note in result.notes:
+        say(f"  {note}", quiet=quiet)

@@ -2,7 +2,7 @@
 
 From a format to the same format everything is kept that the format has: JSONL and plain lines byte for byte,
 the schema, metadata, codecs and row groups of Parquet, the columns, bytes, line ends and byte order mark of CSV
-(of the first file, where several go to one), whole text files, the numbers of arrays. Between formats rows are
+(of the first file, where several go to one), whole texts and pictures, the numbers of arrays. Between formats rows are
 converted. Order is always kept.
 
 What is written does not depend on the number of threads, and on memory only where a row group is too large for it.
@@ -17,27 +17,27 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from lookalike.errors import InputError, OutputError
+from lookalike.errors import InputError, OptionError, OutputError
 from lookalike.io import formats
 from lookalike.io.atomic import atomic_file, atomic_folder, writing
 from lookalike.io.changes import Changes, Edit, Extra
-from lookalike.io.copy_arrays import ARRAYS
+from lookalike.io.copy_arrays import ARRAYS, no_room
 from lookalike.io.copy_file import CELLS, FileCopy, formats_of
-from lookalike.io.copy_texts import copy_texts
+from lookalike.io.copy_whole import copy_whole_files, no_columns
 from lookalike.io.crew import Crew, Job
 from lookalike.io.files import FileSource
 from lookalike.io.limits import Room
 from lookalike.io.mirror import mirrored, remove_parts
 from lookalike.io.places import Place
 from lookalike.io.source import Flags, OnRead, Source
-from lookalike.io.texts import TextSource
+from lookalike.io.whole_files import WholeFiles
 from lookalike.io.write import is_file, open_output, output_format
 
 LINE_ENDINGS = (".txt", ".text", ".log", ".lines")
 # Blocks of lines and cells are of 8 MiB: one that is read, its lines or rows, and those that wait to be written.
 _BLOCKS_HELD = 64 << 20
 
-__all__ = ["LINE_ENDINGS", "Copied", "CopiedFile", "copy_rows", "goes_to_file"]
+__all__ = ["LINE_ENDINGS", "Copied", "CopiedFile", "check_destination", "copy_rows", "goes_to_file"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +144,40 @@ def goes_to_file(source: Source, destination: str | Path) -> bool:
     return is_file(destination)
 
 
+def check_destination(source: Source, destination: str | Path, *, columns: bool = False) -> None:
+    """Refuse an output that cannot hold the rows of a source, or columns that are added, before anything is read.
+
+    Raises:
+        OptionError: what is wrong with it, and what can be written instead.
+    """
+    if goes_to_file(source, destination):
+        found, _ = _output_format(source, destination, None)
+        arrays = found in ARRAYS
+        if found == "npz" and len(source.files) > 1:
+            raise OptionError(f"{source.files[0]} and others: archives do not go to one file; write to a folder")
+    else:
+        arrays = bool(formats_of(source) & ARRAYS)
+        if columns and isinstance(source, WholeFiles):
+            raise no_columns(source)
+    if columns and arrays:
+        raise no_room(source)
+
+
+def _output_format(source: Source, destination: str | Path, format: str | None) -> tuple[str, str | None]:
+    """The format and the compression of one file with the rows of a source."""
+    own = formats_of(source)
+    if own == {"lines"} and format is None:
+        ending, compression = formats.endings(str(destination))
+        if str(destination) == "-" or ending in LINE_ENDINGS:
+            return "lines", compression
+    if str(destination) == "-" and format is None and len(own) == 1 and own <= CELLS:
+        return next(iter(own)), None
+    ending, compression = formats.endings(str(destination))
+    if format is None and formats.DATA_ENDINGS.get(ending) in ARRAYS and own == {formats.DATA_ENDINGS[ending]}:
+        return formats.DATA_ENDINGS[ending], compression
+    return output_format(destination, format)
+
+
 class _Copy:
     """One copy job."""
 
@@ -167,7 +201,7 @@ class _Copy:
 
     def _start(self) -> None:
         """Bad rows must be known before lines are copied unparsed."""
-        if isinstance(self._source, FileSource | TextSource) and self._source.skips_bad:
+        if isinstance(self._source, FileSource | WholeFiles) and self._source.skips_bad:
             self._source.settle()
 
     def _check_count(self) -> None:
@@ -193,7 +227,7 @@ class _Copy:
     def to_file(self, destination: str | Path, overwrite: bool, format: str | None) -> None:
         """All kept rows to one file."""
         source = self._source
-        found, compression = self._output_format(destination, format)
+        found, compression = _output_format(source, destination, format)
         own = formats_of(source) == {found}
         copy = self._copy()
         with contextlib.ExitStack() as stack:
@@ -220,26 +254,13 @@ class _Copy:
         size = 0 if str(destination) == "-" else Path(destination).expanduser().stat().st_size
         self._add(_record(str(destination), name, copy, size))
 
-    def _output_format(self, destination: str | Path, format: str | None) -> tuple[str, str | None]:
-        own = formats_of(self._source)
-        if own == {"lines"} and format is None:
-            ending, compression = formats.endings(str(destination))
-            if str(destination) == "-" or ending in LINE_ENDINGS:
-                return "lines", compression
-        if str(destination) == "-" and format is None and len(own) == 1 and own <= CELLS:
-            return next(iter(own)), None
-        ending, compression = formats.endings(str(destination))
-        if format is None and formats.DATA_ENDINGS.get(ending) in ARRAYS and own == {formats.DATA_ENDINGS[ending]}:
-            return formats.DATA_ENDINGS[ending], compression
-        return output_format(destination, format)
-
     def to_folder(self, destination: str | Path, into: bool, finished: Mapping[str, CopiedFile]) -> None:
         """Each input file to a file of its own."""
         source = self._source
         with _folder(destination, into) as folder:
             self._start()
-            if isinstance(source, TextSource):
-                self.done.files = copy_texts(source, self._changes, folder, self._crew, self._on_read, into)
+            if isinstance(source, WholeFiles):
+                self.done.files = copy_whole_files(source, self._changes, folder, self._crew, self._on_read, into)
                 self.done.rows = len(self.done.files)
                 self._seen = len(source.rows())
             else:

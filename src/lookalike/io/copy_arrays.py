@@ -22,9 +22,9 @@ from lookalike.io.changes import Changes
 from lookalike.io.files import FileSource
 from lookalike.io.formats import npy, npz
 from lookalike.io.limits import Room, check_size
-from lookalike.io.source import Flags, OnRead
+from lookalike.io.source import Flags, OnRead, Source
 
-__all__ = ["ARRAYS", "copy_archive", "copy_arrays"]
+__all__ = ["ARRAYS", "copy_archive", "copy_arrays", "no_room"]
 
 ARRAYS = frozenset({"npy", "npz"})
 
@@ -127,4 +127,9 @@ def _mask(source: FileSource, changes: Changes, start: int, rows: int) -> Flags:
 
 def _check(source: FileSource, changes: Changes) -> None:
     if changes.add is not None or changes.edit is not None:
-        raise OptionError(f"{source.files[0]}: arrays have no room for columns; write to .parquet or .arrow")
+        raise no_room(source)
+
+
+def no_room(source: Source) -> OptionError:
+    """What to say where columns are to be added to arrays."""
+    return OptionError(f"{source.files[0]}: arrays have no room for columns; write to .parquet or .arrow")

@@ -20,6 +20,7 @@ from lookalike.io.crew import Crew
 from lookalike.io.files import FileSource
 from lookalike.io.limits import Room, check_rows
 from lookalike.io.source import Batch, OnRead, Source
+from lookalike.io.whole_files import WholeFiles
 from lookalike.io.write import Sink, open_sink, sinking
 
 CELLS = frozenset({"csv", "tsv"})
@@ -134,9 +135,13 @@ class FileCopy:
                     break
 
     def converted(self, format: str, out: Any) -> None:
-        """All rows of a source, as rows of any format."""
+        """All rows of a source, as rows of any format; what was made of pictures for the comparison is left out."""
         source = self._source
         schema = source.full_schema()
+        wanted = None
+        if isinstance(source, WholeFiles) and source.derived:
+            wanted = [name for name in schema.names if name not in source.derived]
+            schema = pa.schema([schema.field(name) for name in wanted])
         where = source.files[0] if source.files else "items"
         schema = self._changes.schema(storable(schema) if format == "parquet" else schema, where)
         own = formats_of(source)
@@ -144,7 +149,7 @@ class FileCopy:
         # From cells to cells no byte changes, valid text or not.
         as_is = format in CELLS and bool(own) and own <= CELLS
         with sinking(self._sink(format, out, schema, like)) as sink:
-            for batch in source.batches(None, self._on_read, only=None):
+            for batch in source.batches(wanted, self._on_read, only=None):
                 name = source.files[batch.file] if source.files else "items"
                 check_rows(name, batch.row, batch.rows, self._room.memory)
                 self._put(sink, batch, _with_bytes(schema, batch.rows) if as_is else schema)

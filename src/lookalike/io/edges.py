@@ -123,6 +123,11 @@ class EdgeSource:
         return self._source.files
 
     @property
+    def recipe(self) -> str:
+        """What the items are made of, in a word."""
+        return ",".join(self._named) + (" undirected" if self._undirected else "")
+
+    @property
     def skips_bad(self) -> bool:
         """Whether bad rows are left out instead of raised."""
         return bool(getattr(self._source, "skips_bad", False))

@@ -102,12 +102,18 @@ class ImageSource(WholeFiles[_Image]):
         super().__init__(places, log, limit, batch_rows, batch_bytes, threads)
         self._features = features
         self._side = size
+        self.derived = ("bits" if features in BITS else "vector",)
         self._kind = pa.binary(size * size // 8) if features in BITS else pa.list_(pa.float32(), size * size)
 
     def schema(self) -> pa.Schema:
         """`path`, `width`, `height`, and `vector` or `bits`."""
-        features = ("bits" if self._features in BITS else "vector", self._kind)
+        features = (self.derived[0], self._kind)
         return pa.schema([("path", pa.string()), ("width", pa.int32()), ("height", pa.int32()), features])
+
+    @property
+    def recipe(self) -> str:
+        """What is made of a picture, in a word."""
+        return f"{self._features}:{self._side}"
 
     def _load(self, place: Place) -> tuple[_Image, int]:
         with reading(place.name):

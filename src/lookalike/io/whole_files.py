@@ -42,7 +42,13 @@ class _Answer(NamedTuple, Generic[Value]):
 
 
 class WholeFiles(ABC, Generic[Value]):
-    """Files, one row each, of which the first column is the path. A file that can not be read is a bad row."""
+    """Files, one row each, of which the first column is the path. A file that can not be read is a bad row.
+
+    Attributes:
+        derived: columns that are made of a file for comparing it, and are no part of it.
+    """
+
+    derived: tuple[str, ...] = ()
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Text files as they are, or with edited text: a file for each kept row."""
+"""Files that are one item each, as they are: texts and pictures; texts also with what was edited."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -15,24 +16,24 @@ from lookalike.io.crew import Crew, Job
 from lookalike.io.mirror import mirrored
 from lookalike.io.places import Place
 from lookalike.io.source import OnRead
-from lookalike.io.texts import TextSource
+from lookalike.io.whole_files import WholeFiles
 from lookalike.io.write import open_output
 
 _FILES_AT_ONCE = 64
 
-__all__ = ["copy_texts"]
+__all__ = ["copy_whole_files", "no_columns"]
 
 
-def copy_texts(
-    source: TextSource, changes: Changes, folder: Path, crew: Crew, on_read: OnRead, into: bool
+def copy_whole_files(
+    source: WholeFiles[Any], changes: Changes, folder: Path, crew: Crew, on_read: OnRead, into: bool
 ) -> list[str]:
-    """Copy the kept text files to a folder; returns their names.
+    """Copy the kept files to a folder; returns their names.
 
     With `into` a file that has the size of its original is left as it is: a million small files are not worth a
     record each. Edited texts are written anew.
     """
     if changes.add is not None:
-        raise OptionError("text files have no columns to add to; write to .parquet, .jsonl or .csv")
+        raise no_columns(source)
     names = mirrored(source.places)
     files = source.rows()
     kept = [files[number] for number in changes.mask(0, len(files)).nonzero()[0].tolist()]
@@ -51,6 +52,12 @@ def copy_texts(
                 if into:
                     _sync(target)
     return [names[file] for file in kept]
+
+
+def no_columns(source: WholeFiles[Any]) -> OptionError:
+    """What to say where columns are to be added to whole files."""
+    what = "text files" if "text" in source.schema().names else "pictures"
+    return OptionError(f"{what} have no columns to add to; write to .parquet, .jsonl or .csv")
 
 
 def _jobs(todo: list[tuple[Place, Path]], on_read: OnRead, into: bool) -> Iterator[Job[None]]:
