@@ -32,7 +32,7 @@ class Auditing:
         assert judge is not None
         self._judge: Judge = judge
         self._audit: Audit | RowAudit
-        self._rows = OverlapAudit if config.scale.is_directed else RowAudit
+        self._rows = OverlapAudit if config.scale.is_directed or hasattr(judge, "overlap") else RowAudit
         if judge.has_elements and self._rows is RowAudit:
             self._audit = Audit(config.threshold, sample=config.audit, seed=config.seed, probe_from=probe_from)
         else:

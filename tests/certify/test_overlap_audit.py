@@ -1,9 +1,10 @@
-"""The audit of containment against all pairs by plain sets, however the items are cut."""
+"""The audits of containment and of bags against all pairs, however the items are cut."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Sequence, Set
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,9 @@ import lookalike.certify.overlap_audit
 from lookalike.certify.audit import Audited
 from lookalike.certify.overlap_audit import OverlapAudit
 from lookalike.certify.row_audit import RowAudit
+from lookalike.measures.bags import BagJudge
 from lookalike.measures.containment import ContainmentJudge
+from lookalike.verify.weighted import bag_rows, sparse_cosine, weighted_jaccard
 from tests.reference.sets import containment, exact
 
 
@@ -59,3 +62,26 @@ def test_what_is_counted_at_a_time_changes_nothing(monkeypatch: pytest.MonkeyPat
     few = audited(items, 0.6, 1000, 30)
     assert len(whole.left) > 0
     assert (few.left.tolist(), few.right.tolist()) == (whole.left.tolist(), whole.right.tolist())
+
+
+@pytest.mark.parametrize(("compare", "overlap"), [(weighted_jaccard, "least"), (sparse_cosine, "product")])
+def test_bags_are_audited_as_if_each_was_compared_with_each(compare: Any, overlap: str) -> None:
+    rng = np.random.default_rng(4)
+    families = [rng.integers(0, 2**63, 12) for _ in range(60)]
+    judge = BagJudge(0.6, compare, overlap)
+    indexed, plain = OverlapAudit(judge, 100, 7), RowAudit(judge, 100, 7)
+    for first in range(0, 400, 80):
+        bags = [dict.fromkeys(rng.choice(families[rng.integers(60)], 9, replace=False)) for _ in range(80)]
+        bags[3] = {}
+        offsets = np.cumsum([0, *map(len, bags)]).astype(np.int64)
+        values = np.array([x for bag in bags for x in bag], np.uint64)
+        weights = rng.gamma(1.0, 1.0, len(values)).astype(np.float32)
+        if overlap == "product":
+            weights *= rng.choice([-1, 1], len(values), p=[0.1, 0.9]).astype(np.float32)
+        rows = bag_rows(offsets, values, weights)
+        indexed.add(first, *rows)
+        plain.add(first, *rows)
+    one, other = indexed.finish(), plain.finish()
+    assert len(one.left) > 50
+    for name in ("items", "left", "right", "similarities"):
+        assert np.array_equal(getattr(one, name), getattr(other, name))
