@@ -16,6 +16,8 @@ PAGE = Path(__file__).resolve().parents[1] / "docs" / "items.md"
 def test_examples_give_what_stands_below_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "photos").mkdir()
     (tmp_path / "photos" / "a.png").write_bytes(encoded(scene(0)))
+    (tmp_path / "photos" / "b.jpg").write_bytes(encoded(scene(0), "jpeg"))
+    (tmp_path / "photos" / "c.png").write_bytes(encoded(scene(1)))
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {}
     examples = re.findall(r"```python\n(.*?)\n# (.*?)\n```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
