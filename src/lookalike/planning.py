@@ -20,6 +20,7 @@ from lookalike.items import Items
 from lookalike.measures import default_measure, measure_of
 from lookalike.progress import SILENT
 from lookalike.sample import Sample, sample_items
+from lookalike.scale import order_of
 from lookalike.store.work import Work
 from lookalike.theory import Plan, plan
 
@@ -41,6 +42,8 @@ _SAMPLE_ROWS = 4_000
 _READ_NS = 3.0
 _SHINGLE_NS = 3.0
 _WRITE_NS = 4.5
+# Bytes of vectors that may be held to compare all pairs.
+_SCANNED = 1 << 28
 # The share of items that share a bucket with another one, where nothing is known of it.
 _MEETING = 0.35
 # What the program itself takes, with a few batches in flight.
@@ -123,9 +126,12 @@ def _plan_on_sample(collection: Collection, config: Config, frequencies: Frequen
     sizes = [part.source.size() for part in collection.parts]
     counts = [part.source.count() for part in collection.parts]
     count = max(2, _items(sample, sizes, counts))
-    # All pairs are compared in memory, and without looking at groups.
-    held = count * (items.dimensions or 1) * 4
-    exhaustive = config.group_by is None and config.verify == "exact" and held <= config.memory // 4
+    # All pairs are compared in memory, and without looking at groups. What decides must not be how much memory there is,
+    # or results would depend on it; only where nothing else is possible may it be more.
+    order = order_of(config.scale.measure)
+    most = _SCANNED if order is None or order <= 2.0 else max(_SCANNED, config.memory // 2)
+    fits = count * (items.dimensions or 1) * 4 <= most
+    exhaustive = config.group_by is None and config.verify == "exact" and fits
     return _on_sample(items, config, sample, _rounded(count), exhaustive=exhaustive)
 
 
