@@ -126,8 +126,8 @@ def _plan_on_sample(collection: Collection, config: Config, frequencies: Frequen
     sizes = [part.source.size() for part in collection.parts]
     counts = [part.source.count() for part in collection.parts]
     count = max(2, _items(sample, sizes, counts))
-    # All pairs are compared in memory, and without looking at groups. What decides must not be how much memory there is,
-    # or results would depend on it; only where nothing else is possible may it be more.
+    # All pairs are compared in memory, and without looking at groups. How much memory there is must not decide, or
+    # results would depend on it; only where nothing else is possible may it be more.
     order = order_of(config.scale.measure)
     most = _SCANNED if order is None or order <= 2.0 else max(_SCANNED, config.memory // 2)
     fits = count * (items.dimensions or 1) * 4 <= most
