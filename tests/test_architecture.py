@@ -47,6 +47,7 @@ LAYERS: list[dict[str, set[str]]] = [
         "collection": set(),
         "giants": set(),
         "identify": set(),
+        "leading": {"giants"},
         "pairing": set(),
         "room": set(),
         "sample": set(),
@@ -79,7 +80,8 @@ ONLY = {
     "store": {"collide", "errors", "jit", "types"},
     "grouping": {"cluster", "collide", "counts", "parallel", "progress", "store", "types"},
     "pairing": {"collide", "store", "types"},
-    "giants": {"collide", "grouping", "store", "types", "verify"},
+    "giants": {"collide", "grouping", "store", "types"},
+    "leading": {"collide", "giants", "grouping", "types"},
 }
 
 # `python -m lookalike` is the command line under another name.
@@ -231,7 +233,7 @@ TWINS = {
     "pack_bags": "tests.reference.weighted:row_words",
     "weighted_jaccard_pairs": "tests.reference.weighted:weighted_jaccard",
     "sparse_cosine_pairs": "tests.reference.weighted:cosine",
-    "attach_rows": "tests.reference.buckets:attach",
+    "containment_pairs": "tests.reference.sets:containment",
     "union_groups": "tests.reference.sets:components",
     "code_spans": "tests.reference.edges:coded",
     "count_items": "tests.reference.edges:counted",

@@ -19,11 +19,14 @@ import lookalike.collide.group
 import lookalike.comparing
 import lookalike.giants
 import lookalike.grouping
+import lookalike.leading
 import lookalike.pipeline
 from lookalike.collide.group import Groups
 from lookalike.config import Config, make_config
-from lookalike.giants import Join, Leading
+from lookalike.giants import Join
 from lookalike.io import open_source
+from lookalike.leading import Leading
+from lookalike.measures.sets import SetJudge
 from lookalike.outcome import clusters_table, pairs_table, removed_table
 from lookalike.pipeline import Found, find
 from lookalike.store.rows import Rows
@@ -39,8 +42,10 @@ SURE: dict[str, Any] = {"bands": 80, "rows": 1}
 
 @pytest.fixture(autouse=True)
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (lookalike.grouping, lookalike.giants, lookalike.comparing, lookalike.pipeline):
+    for module in (lookalike.grouping, lookalike.leading, lookalike.comparing, lookalike.pipeline):
         monkeypatch.setattr(module, "MOST", MOST, raising=False)
+    # Lists that leaders do not bring far are given up at once, but where a test says otherwise.
+    monkeypatch.setattr(lookalike.leading, "_FULL", 0)
 
 
 def configured(*, memory: int = 1 << 30, **options: Any) -> Config:
@@ -179,10 +184,27 @@ def test_items_of_a_list_in_which_nobody_is_alike_are_counted() -> None:
     assert 50 < run.counts.unexamined_items < run.counts.led_items <= len(items)
 
 
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("threshold", [0.5, 0.6, 0.8])
+@pytest.mark.parametrize("kind", ["around", "chain", "mixed"])
+def test_lists_that_leaders_do_not_bring_far_are_compared_in_full_as_far_as_that_is_affordable(
+    monkeypatch: pytest.MonkeyPatch, kind: str, threshold: float, seed: int
+) -> None:
+    items = templates(kind, seed, threshold=threshold)
+    monkeypatch.setattr(lookalike.leading, "_FULL", 1000)
+    run = found(items, "dedup", threshold=threshold, seed=seed)
+    assert run.counts.unexamined_items == 0
+    check(items, run, "first", threshold)
+
+
 @pytest.mark.parametrize("kind", ["around", "chain", "families", "mixed"])
+@pytest.mark.parametrize("full", [0, 5])
 @pytest.mark.parametrize("verb", ["pairs", "dedup"])
-def test_memory_threads_and_batches_change_nothing(verb: str, kind: str) -> None:
+def test_memory_threads_and_batches_change_nothing(
+    monkeypatch: pytest.MonkeyPatch, verb: str, full: int, kind: str
+) -> None:
     """A kilobyte of memory: everything is spilled, and the giant part is many times larger."""
+    monkeypatch.setattr(lookalike.leading, "_FULL", full)
     items = templates(kind, 5, items=30)
 
     def told(**options: Any) -> tuple[Any, ...]:
@@ -218,7 +240,7 @@ def stored(rows: Sequence[Any]) -> Rows:
 
 
 def joined(rows: Sequence[Any], threshold: float, memory: int = 1 << 20) -> Join:
-    return Join.of(stored(rows), np.arange(len(rows)), threshold, memory)
+    return Join.of(stored(rows), np.arange(len(rows)), SetJudge(threshold).prefix, memory)
 
 
 def lists_of(join: Join) -> list[list[int]]:
@@ -250,7 +272,7 @@ def test_the_candidates_of_the_join_hold_every_match_once(items: list[set[int]],
 @given(few_sets, st.data())
 def test_some_rows_of_a_store_are_joined_as_if_they_were_alone(items: list[set[int]], data: st.DataObject) -> None:
     members = sorted(data.draw(st.sets(st.integers(0, len(items) - 1), min_size=1)))
-    join = Join.of(stored(items), np.array(members), 0.5, 1 << 20)
+    join = Join.of(stored(items), np.array(members), SetJudge(0.5).prefix, 1 << 20)
     alone = joined([items[member] for member in members], 0.5)
     assert join.rows.tolist() == [members[row] for row in alone.rows]
     assert lists_of(join) == [[members[row] for row in each] for each in lists_of(alone)]
@@ -269,7 +291,7 @@ def test_leaders_and_what_they_leave_cover_all_matches(kind: str, threshold: flo
     join = joined(items, threshold, memory)
     rng = np.random.default_rng(seed)
     rank = rng.permutation(len(items))
-    leading = Leading(join, rank[join.rows], np.ones(len(items), np.bool_))
+    leading = Leading(join, SetJudge(threshold), rank[join.rows], np.ones(len(items), np.bool_))
     truth = set(reference.all_pairs(items, threshold))
     alive, met = np.ones(len(items), np.bool_), set()
     for _ in range(4):
@@ -300,7 +322,7 @@ def test_who_was_led_by_an_item_that_is_led_itself_is_compared_with_the_last_lea
     rows = [{2, *template}, {1, 2, *template}, *({1, 100 + i, *template} for i in range(4))]
     rows += [{2, 200 + i, *template} for i in range(3)]
     join = joined(rows, 0.5)
-    leading = Leading(join, join.rows, np.ones(len(rows), np.bool_))
+    leading = Leading(join, SetJudge(0.5), join.rows, np.ones(len(rows), np.bool_))
     left, right, _ = leading.run(np.ones(len(rows), np.bool_))
     assert dict(zip(left.tolist(), right.tolist(), strict=True)) == {2: 1, 3: 1, 4: 1, 5: 1, 1: 0, 6: 0, 7: 0, 8: 0}
     assert sorted(candidates_of(leading)) == [(0, 2), (0, 3), (0, 4), (0, 5)]
@@ -311,7 +333,7 @@ def test_what_is_known_is_not_asked_for_again() -> None:
     rows = [{*range(10), *range(100 * (i // 2), 100 * (i // 2) + 30)} for i in range(2, 10)]
     rows = [row | {10_000 + i} for i, row in enumerate(rows)]
     join = joined(rows, 0.8)
-    leading = Leading(join, join.rows, np.ones(len(rows), np.bool_))
+    leading = Leading(join, SetJudge(0.8), join.rows, np.ones(len(rows), np.bool_))
     everyone = np.ones(len(rows), np.bool_)
     assert len(leading.run(everyone)[0]) == 0
     assert not leading.led.any()
@@ -338,7 +360,7 @@ def test_entries_are_made_as_many_as_fit_and_hardly_any_of_those_attached(monkey
     assert max(held) <= most < entries
 
     held.clear()
-    leading = Leading(join, join.rows, np.ones(len(rows), np.bool_))
+    leading = Leading(join, SetJudge(0.8), join.rows, np.ones(len(rows), np.bool_))
     assert len(leading.run(np.ones(len(rows), np.bool_))[0]) == len(rows) - 1
     assert sum(held[1:]) <= 5
     assert max(held) <= most

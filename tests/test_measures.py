@@ -292,3 +292,42 @@ def test_numpy_arrays_and_sparse_matrices_are_items() -> None:
     assert found(lookalike.pairs(matrix, threshold=0.85)) == found(
         lookalike.pairs(CASES["cosine"].table, threshold=0.85)
     )
+
+
+def test_what_python_calls_a_set_is_no_vector_and_what_numpy_calls_an_array_is() -> None:
+    assert lookalike.pairs([{1, 2, 3}, {1, 2}], measure="cosine").report["form"] == "bags"
+    assert lookalike.pairs(np.array([[1, 2, 3], [3, 2, 1]]), threshold=0.5).report["measure"] == "cosine"
+
+
+def test_small_collections_of_any_measure_are_compared_in_full() -> None:
+    assert len(lookalike.pairs([{"a": 1, "b": 2}, {"a": 2, "b": 1}], threshold=0.5)) == 1
+    for name in MEASURES:
+        plan = lookalike.pairs(CASES[name].table.slice(0, 20), **CASES[name].limit).plan
+        assert plan is not None and plan.exhaustive
+
+
+def test_identical_items_of_every_form_are_found() -> None:
+    for name in MEASURES:
+        table = pa.concat_tables([CASES[name].table.slice(0, 30), CASES[name].table.slice(10, 5)])
+        found_pairs = {(a, b) for a, b, _ in lookalike.pairs(table, exact=True)}
+        assert found_pairs >= {(10 + i, 30 + i) for i in range(5)}
+
+
+def test_a_collection_of_nothing_but_bad_items_has_no_pairs() -> None:
+    for measure in ({"measure": "cosine"}, {"measure": "euclidean", "max_distance": 1}):
+        result = lookalike.dedup(np.full((5, 3), np.nan), skip_bad=True, **measure)
+        assert result.table.num_rows == 5 and result.report["bad_items"] == 5
+
+
+def test_maps_are_bags() -> None:
+    rows = pa.array([[("a", 1.0), ("b", 2.0)], [("a", 2.0), ("b", 1.0)]], pa.map_(pa.string(), pa.float32()))
+    assert [s for _, _, s in lookalike.pairs(pa.table({"v": rows}), threshold=0.5)] == [0.5]
+
+
+def test_ids_are_not_taken_for_items_and_a_column_of_the_wrong_kind_is_named() -> None:
+    table = pa.table({"id": ["x", "y"], "tags": [["a", "b"], ["a", "b"]]})
+    assert list(lookalike.pairs(table, id="id")) == [("x", "y", 1.0)]
+    with pytest.raises(InputError, match=r"column 'vector' holds .* must be text or a list of elements for jaccard"):
+        lookalike.pairs(np.eye(3), measure="jaccard")
+    with pytest.raises(InputError, match=r"column 'text' holds .* an item must be a list of numbers for euclidean"):
+        lookalike.pairs(["a", "b"], measure="euclidean", max_distance=1)

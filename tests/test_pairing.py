@@ -18,24 +18,26 @@ Pair = tuple[int, int]
 
 
 @st.composite
-def runs(draw: st.DrawFn) -> tuple[list[int], dict[Pair, float], list[int], int]:
-    """Leaders of items, similarities of leaders that match, ranks, and how many of the items are references."""
+def runs(draw: st.DrawFn) -> tuple[list[int], dict[Pair, float], list[int], int, list[int]]:
+    """Leaders of items, similarities of leaders that match, ranks, how many items are references, and levels."""
     prints = draw(st.lists(st.integers(0, 6), max_size=14))
     leader = [prints.index(each) for each in prints]
     between = list(combinations(sorted(set(leader)), 2))
     chosen = draw(st.sets(st.sampled_from(between))) if between else set()
     references = draw(st.sampled_from([0, 0, len(prints) // 2]))
     own = draw(st.permutations(range(references, len(prints))))
-    return leader, {pair: 0.5 + 0.01 * sum(pair) for pair in chosen}, [*range(references), *own], references
+    of_print = draw(st.sampled_from([[0] * 7, [0, 1, 0, 2, 1, 0, 3]]))
+    level = [of_print[each] for each in prints]
+    return leader, {pair: 0.5 + 0.01 * sum(pair) for pair in chosen}, [*range(references), *own], references, level
 
 
 def expected(
-    leader: list[int], edges: dict[Pair, float], rank: list[int], references: int
+    leader: list[int], edges: dict[Pair, float], rank: list[int], references: int, level: list[int]
 ) -> list[tuple[int, int, float]]:
     similarity = edges | {(each, each): 1.0 for each in leader}
     found = []
     for i, j in combinations(range(len(leader)), 2):
-        first, second = sorted((i, j), key=lambda item: rank[item])
+        first, second = sorted((i, j), key=lambda item: (level[item], rank[item]))
         led = min(leader[i], leader[j]), max(leader[i], leader[j])
         if led in similarity and max(i, j) >= references:
             found.append((first, second, similarity[led]))
@@ -55,21 +57,22 @@ def matches_of(edges: dict[Pair, float], memory: int) -> Matches:
 @given(runs(), st.sampled_from([16, 48, 1 << 20]), st.integers(1, 9), st.integers(1, 9))
 def test_every_pair_of_items_comes_once_in_order_in_batches_of_one_size(
     monkeypatch: pytest.MonkeyPatch,
-    run: tuple[list[int], dict[Pair, float], list[int], int],
+    run: tuple[list[int], dict[Pair, float], list[int], int, list[int]],
     memory: int,
     batch: int,
     stretch: int,
 ) -> None:
-    leader, edges, rank, references = run
+    leader, edges, rank, references, level = run
     monkeypatch.setattr("lookalike.pairing.BATCH", batch)
     monkeypatch.setattr("lookalike.pairing.STRETCH", stretch)
     monkeypatch.setattr("lookalike.store.matches.STRETCH", stretch)
     monkeypatch.setattr("lookalike.store.matches._LEAST", 2)
     folds = Folds(np.array(leader, np.uint32), references)
     matches = matches_of(edges, memory)
-    batches = list(pairs_in_order(folds, matches, np.array(rank, np.int64)))
+    levels = np.array(level, np.int64) if any(level) else None
+    batches = list(pairs_in_order(folds, matches, np.array(rank, np.int64), levels))
     found = [pair for each in batches for pair in zip(*(column.tolist() for column in each), strict=True)]
-    assert found == expected(leader, edges, rank, references)
+    assert found == expected(leader, edges, rank, references, level)
     assert [len(each[0]) for each in batches[:-1]] == [batch] * (len(batches) - 1)
     assert len(found) == folds.within + sum(folds.unfolded(left, right) for left, right, _ in matches.stretches())
 

@@ -18,15 +18,19 @@ import gzip
 import json
 import math
 import random
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import networkx
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import lookalike
+from lookalike.theory import expected_recall
 from tests.reference.sets import jaccard
 from tests.reference.text import shingles
 
@@ -67,6 +71,53 @@ def tags() -> tuple[Any, Truth, dict[str, Any]]:
     return [{int(tag) for tag in line.split()} for line in lines], read_truth("citeulike_item_tags"), {}
 
 
+def edge_rows() -> list[tuple[str, str]]:
+    """(article, tag) of the first articles, and tags that stand in several of them."""
+    lines = (DATA / "citeulike_item_tags" / "sets.txt").read_text().splitlines()[:2500]
+    rows = [(f"a{i}", f"t{tag}") for i, line in enumerate(lines) for tag in line.split()]
+    count = Counter(tag for _, tag in rows)
+    return [(article, tag) for article, tag in rows if count[tag] >= 4]
+
+
+def sets_of(rows: Iterable[tuple[str, str]]) -> dict[str, set[str]]:
+    sets: dict[str, set[str]] = defaultdict(set)
+    for name, element in rows:
+        sets[name].add(element)
+    return sets
+
+
+def all_alike(sets: dict[str, set[str]], threshold: float) -> Truth:
+    """Every pair at or above the threshold, by counting what it shares."""
+    inverted, shared = sets_of((element, name) for name, each in sets.items() for element in each), Counter[Any]()
+    for names in inverted.values():
+        shared.update(combinations(sorted(names), 2))
+    exact = {(a, b): n / (len(sets[a]) + len(sets[b]) - n) for (a, b), n in shared.items()}
+    return {pair: similarity for pair, similarity in exact.items() if similarity >= threshold}
+
+
+def edge_case(rows: list[tuple[str, str]], of: str, *, undirected: bool = False) -> tuple[Any, Truth, dict[str, Any]]:
+    table = pa.table({"article": [a for a, _ in rows], "tag": [t for _, t in rows]})
+    by = "tag" if of == "article" else "article"
+    ends = [(a, t) if of == "article" else (t, a) for a, t in rows]
+    ends += [(b, a) for a, b in ends] if undirected else []
+    return lookalike.edges(table, of, by, undirected=undirected), all_alike(sets_of(ends), 0.5), {}
+
+
+@pytest.fixture(scope="module")
+def articles() -> tuple[Any, Truth, dict[str, Any]]:
+    return edge_case(edge_rows(), "article")
+
+
+@pytest.fixture(scope="module")
+def labels() -> tuple[Any, Truth, dict[str, Any]]:
+    return edge_case(edge_rows(), "tag")
+
+
+@pytest.fixture(scope="module")
+def vertices() -> tuple[Any, Truth, dict[str, Any]]:
+    return edge_case(edge_rows(), "article", undirected=True)
+
+
 def tails(found: int, chances: Sequence[float]) -> tuple[float, float]:
     """P(X <= found) and P(X >= found) for the sum X of independent trials with these chances."""
     mass = np.ones(1)
@@ -93,12 +144,14 @@ def check_found(true: Truth, chances: dict[tuple[str, str], float], runs: list[s
     error = math.sqrt(len(runs) * sum(each**2 for each in spread))
     assert abs(found - expected) <= 5.0 * error + 1e-6, f"{found} pairs found, {expected:.1f} +- {error:.1f} expected"
     total = len(runs) * len(true)
+    if not total:
+        return "nothing to find"
     return f"recall {found / total:.4f}, expected {expected / total:.4f} +- {error / total:.4f}"
 
 
 @pytest.mark.parametrize("recall", [0.99, 0.6])
 @pytest.mark.parametrize("threshold", [0.5, 0.7, 0.8, 0.9])
-@pytest.mark.parametrize("collection", ["spdx", "tags"])
+@pytest.mark.parametrize("collection", ["spdx", "tags", "articles", "labels", "vertices"])
 def test_precision_is_one_and_recall_as_planned(
     collection: str,
     threshold: float,
@@ -149,3 +202,28 @@ def test_chinese_pages_of_one_template_are_told_apart() -> None:
     for row in rows:
         sets = [shingles(docs[row[name]].encode(), "word", 5, LOWER) for name in ("a", "b")]
         assert row["similarity"] == float(jaccard(*sets)) >= 0.5
+
+
+@pytest.mark.parametrize("recall", [0.9, 0.99])
+def test_the_nearest_of_real_queries_are_found_as_asked(recall: float) -> None:
+    base, queries, top = (np.load(DATA / "glove_50k" / f"{name}.npy") for name in ("base", "queries", "top100"))
+    result = lookalike.neighbors(base, queries, k=10, recall=recall)
+    shares = [len(set(row) & set(best)) / 10 for row, best in zip(result, top[:, :10].tolist(), strict=True)]
+    # The truth was computed in other digits: one of a thousand neighbours may differ where two are as near.
+    assert np.mean(shares) >= recall - 0.001
+
+
+def test_all_pairs_of_real_vectors_are_those_of_brute_force() -> None:
+    base = np.load(DATA / "glove_50k" / "base.npy")[:12_000].astype(np.float32)
+    wide = base.astype(np.float64) / np.linalg.norm(base.astype(np.float64), axis=1, keepdims=True)
+    cosines = np.concatenate([wide[at : at + 2000] @ wide.T for at in range(0, len(wide), 2000)])
+    left, right = np.nonzero(np.triu(cosines >= 0.7, k=1))
+    truth = dict(zip(zip(left.tolist(), right.tolist(), strict=True), cosines[left, right].tolist(), strict=True))
+    found = {(a, b): s for a, b, s in lookalike.pairs(base, threshold=0.7)}
+    assert found == pytest.approx(truth)
+    runs = [{(a, b) for a, b, _ in lookalike.pairs(base, threshold=0.7, bands=40, rows=11, seed=s)} for s in range(12)]
+    assert all(run <= truth.keys() for run in runs)
+    expected = float(expected_recall(list(truth.values()), 40, 11, "cosine")[0])
+    shares = [len(run) / len(truth) for run in runs]
+    # All pairs share the random directions of a seed, so the spread between seeds is the error.
+    assert abs(np.mean(shares) - expected) < 5 * np.std(shares, ddof=1) / math.sqrt(len(shares))

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookalike.certify.audit import Audit, Audited
+from lookalike.certify.overlap_audit import OverlapAudit
 from lookalike.certify.row_audit import RowAudit
 from lookalike.config import Config
 from lookalike.measures import Judge, Measure
@@ -31,10 +32,11 @@ class Auditing:
         assert judge is not None
         self._judge: Judge = judge
         self._audit: Audit | RowAudit
-        if judge.has_elements:
+        self._rows = OverlapAudit if config.scale.is_directed or hasattr(judge, "overlap") else RowAudit
+        if judge.has_elements and self._rows is RowAudit:
             self._audit = Audit(config.threshold, sample=config.audit, seed=config.seed, probe_from=probe_from)
         else:
-            self._audit = RowAudit(judge, max(1, config.audit // _ROW_SHARE), config.seed, probe_from)
+            self._audit = self._rows(judge, max(1, config.audit // _ROW_SHARE), config.seed, probe_from)
 
     def add(self, first: int, items: Sets | Dense) -> int:
         """Let the items first, first + 1, … pass by; how many of them are too large to be looked at."""
@@ -43,9 +45,12 @@ class Auditing:
             items, left_out = _auditable(items)
             self._audit.add(first, items)
             return left_out
+        left_out = 0
+        if isinstance(items, Sets) and items.weights is None:
+            items, left_out = _auditable(items)
         groups = items.groups if isinstance(items, Dense) else None
         self._audit.add(first, *self._judge.rows(items), groups)
-        return 0
+        return left_out
 
     def probe_from(self, item: int) -> None:
         """From this item on, items are compared with the sample."""
@@ -64,7 +69,7 @@ class Auditing:
         if isinstance(self._audit, Audit):
             self._audit = Audit.from_state(state)
         else:
-            self._audit = RowAudit.from_state(self._judge, state)
+            self._audit = self._rows.from_state(self._judge, state)
 
 
 def _auditable(sets: Sets) -> tuple[Sets, int]:

@@ -116,7 +116,8 @@ def _statement(config: Config, plan: Plan, matched: Matched, parts: dict[str, An
         sentence += " (giant lists were compared with their leaders only, and their pairs are not all counted)"
     recall = parts.get("recall")
     if plan.exhaustive and not matched.counts.led_items:
-        sentence += "; recall 1 (every pair was compared)"
+        how = "joined exactly, by rare elements" if plan.measure == "containment" else "every pair was compared"
+        sentence += f"; recall 1 ({how})"
     if recall is not None and recall["recall"] is not None:
         others = " of the others" if matched.counts.led_items else ""
         sentence += (

@@ -21,10 +21,11 @@ from lookalike.collide.buckets import Buckets, Likeness, Walk
 from lookalike.collide.fold import Folds
 from lookalike.counts import Counts
 from lookalike.errors import OptionError
-from lookalike.giants import Join, Leading
+from lookalike.giants import Join
 from lookalike.grouping import MOST, Grouped, Part
 from lookalike.items import ItemBatch
-from lookalike.measures import Judge, Measure
+from lookalike.leading import Leading
+from lookalike.measures import Judge, Measure, compares_elements
 from lookalike.parallel import ordered_map
 from lookalike.progress import Progress
 from lookalike.room import Ceiling, Room, weight
@@ -198,15 +199,10 @@ class Comparing:
             self._note(part.items[left], part.items[right], similarity, matches, tally, (ends, bands))
         del buckets, walk, tasks, likeness
         giant = np.flatnonzero(part.giant)
-        if len(giant) and not self.judge.has_elements:
-            scanned = self.judge.scan(*store.gather(giant), self.threads)
-            pairs = ((giant[left], giant[right]) for left, right in scanned)
-            for left, right, similarity in self._verified(store, _tasks(pairs), part.items):
-                self._note(part.items[left], part.items[right], similarity, matches, tally)
-        elif len(giant):
+        if len(giant) and compares_elements(self.judge):
             # Rows that stay in their file leave their memory to the join, which then walks the file less often.
             room = self.memory // 4 if store.file is None else self._for_rows()
-            join = Join.of(store, giant, self.judge.threshold, room)
+            join = Join.of(store, giant, self.judge.prefix, room)
             if self.all_pairs:
                 self._estimate(join, store, part.items)
                 for left, right, similarity in self._verified(store, _tasks(join.candidates()), part.items):
@@ -214,11 +210,16 @@ class Comparing:
             else:
                 order = np.arange(len(part.items)) if rank is None else rank[part.items]
                 own = part.items[join.rows] >= self.collection.references
-                leading = Leading(join, order[join.rows], own)
+                leading = Leading(join, self.judge, order[join.rows], own)
                 self.lead(Led(part.items, leading), None, matches, tally)
                 self.counts.led_items += int(leading.led.sum())
                 if leading.led.any():
                     led.append(Led(part.items, leading))
+        elif len(giant):
+            scanned = self.judge.scan(*store.gather(giant), self.threads)
+            pairs = ((giant[left], giant[right]) for left, right in scanned)
+            for left, right, similarity in self._verified(store, _tasks(pairs), part.items):
+                self._note(part.items[left], part.items[right], similarity, matches, tally)
         return led
 
     def _likeness(self, store: Rows) -> Likeness | None:
@@ -244,7 +245,7 @@ class Comparing:
         whole = store.take(0, len(store)) if store.file is None else None
         assert self.judge is not None
         scores = np.concatenate([*self._compared(store, whole, *rows, self.judge.threshold)])
-        hit = scores >= self.judge.threshold
+        hit = (scores >= self.judge.threshold) & (lists > 0)
         weights = self.folds.weights(items[rows[0]], items[rows[1]]) * hit / np.maximum(1, lists)
         about = total * float(weights.mean()) + self.pairs + self.folds.within
         self.progress.note(f"about {about:,.0f} pairs are expected")
@@ -262,11 +263,12 @@ class Comparing:
         leading, items = led.leading, led.items
         alive = np.ones(len(leading.rank), np.bool_)
         if kept is not None:
-            alive &= kept[items[leading.join.rows]]
-        left, right, jaccard = leading.run(alive)
-        self.counts.candidates += len(left)
-        self._note(items[left], items[right], self.judge.similarity(jaccard), matches, None)
-        for left, right, similarity in self._verified(leading.join.store, _tasks(leading.candidates()), items):
+            alive &= kept[items[leading.source.rows]]
+        compared = leading.compared
+        left, right, scores = leading.run(alive)
+        self.counts.candidates += leading.compared - compared
+        self._note(items[left], items[right], self.judge.similarity(scores), matches, None)
+        for left, right, similarity in self._verified(leading.source.store, _tasks(leading.candidates()), items):
             self._note(items[left], items[right], similarity, matches, None if leading.led.any() else tally)
         return len(matches) - before
 

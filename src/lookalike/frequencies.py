@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from lookalike.collection import Collection
 from lookalike.config import Config
 from lookalike.items import ItemBatch
 from lookalike.measures.texts import Texts
 from lookalike.parallel import ordered_map
 from lookalike.progress import Progress
-from lookalike.represent.weights import Frequencies
 from lookalike.room import Ceiling, Room, weight
 from lookalike.store.arrays import Arrays, write_arrays
 from lookalike.store.work import Work, spilling
+
+if TYPE_CHECKING:
+    from lookalike.represent.weights import Frequencies
 
 __all__ = ["count_frequencies", "needs_frequencies"]
 
@@ -29,6 +33,8 @@ def needs_frequencies(config: Config, form: str) -> bool:
 
 def count_frequencies(collection: Collection, config: Config, work: Work, progress: Progress) -> Frequencies:
     """Count the shingles of all parts of a collection; what an interrupted run has counted is taken over."""
+    from lookalike.represent.weights import Frequencies
+
     if work.finished("frequencies") is not None:
         file = Arrays(work.folder / _FILE)
         return Frequencies.from_state({name: file.read(name) for name in file.names})

@@ -170,7 +170,7 @@ def open_items(source: Source, config: Config) -> Items:
     if not schema.names:
         raise InputError(f"there are no items{_where(source)}")
     # Of pictures it is what was made of them that is compared, whatever else might do.
-    columns = config.columns or getattr(source, "derived", ()) or (_guess_column(schema, config.measure),)
+    columns = config.columns or getattr(source, "derived", ()) or (_guess_column(source, config),)
     for name in [*columns, *(name for name in (config.id, config.group_by, config.report_by) if name)]:
         if schema.get_field_index(name) < 0:
             raise InputError(f"there is no column {name!r}{_where(source)}; the columns are {', '.join(schema.names)}")
@@ -189,7 +189,7 @@ def open_items(source: Source, config: Config) -> Items:
 
 def _form(source: Source, field: pa.Field, config: Config) -> str:
     """What the items of a column are for the measure."""
-    form = form_of(field.type, config.measure, is_text=is_text(field.type), wanted=config.form)
+    form = form_of(field, config.measure, is_text=is_text(field.type), wanted=config.form)
     if form is not None:
         return form
     taken = _FORM_WORDS[config.form] if config.form is not None else "text or a list of elements or components"
@@ -225,18 +225,30 @@ def is_text(kind: pa.DataType) -> bool:
     return io_columns.is_text(kind.value_type if pa.types.is_dictionary(kind) else kind)
 
 
-def _guess_column(schema: pa.Schema, measure: str | None) -> str:
-    """The usual name, or the only column that can be an item."""
-    fits = {field.name: form_of(field.type, measure, is_text=is_text(field.type)) is not None for field in schema}
-    for name in _USUAL:
-        if fits.get(name):
-            return name
+def _guess_column(source: Source, config: Config) -> str:
+    """The usual name, or the only column that can be an item; ids are none."""
+    schema = source.schema()
+    others = {config.id, source.natural_id, config.group_by, config.report_by}
     # A column that begins with nothing but nulls has no type yet; only under a usual name is it taken for text.
-    suitable = [name for name, good in fits.items() if good and not pa.types.is_null(schema.field(name).type)]
+    fields = [field for field in schema if field.name not in others]
+    fits = [field.name for field in fields if form_of(field, config.measure, is_text=is_text(field.type)) is not None]
+    for name in _USUAL:
+        if name in fits:
+            return name
+    suitable = [name for name in fits if not pa.types.is_null(schema.field(name).type)]
     if len(suitable) == 1:
         return str(suitable[0])
+    holding = [field for field in fields if not _is_plain(field.type)]
+    if not suitable and len(holding) == 1:
+        # It is the column, and what it holds is not for this measure.
+        _form(source, holding[0], config)
     listed = ", ".join(schema.names) or "none"
     raise OptionError(f"which column holds the items? Say it with column (--column); the columns are {listed}")
+
+
+def _is_plain(kind: pa.DataType) -> bool:
+    """Whether a column of this type holds single numbers, times and the like, which are no items."""
+    return not (is_text(kind) or pa.types.is_nested(kind) or pa.types.is_fixed_size_binary(kind))
 
 
 def _where(source: Source) -> str:

@@ -19,6 +19,7 @@ from lookalike.pairing import pairs_in_order
 from lookalike.pipeline import Found
 from lookalike.progress import SILENT, Progress
 from lookalike.types import BoolArray, F64Array, I64Array
+from lookalike.verify.containment import reversed_share
 
 __all__ = [
     "annotation",
@@ -34,18 +35,34 @@ __all__ = [
 
 
 def pair_batches(found: Found) -> Iterator[pa.RecordBatch]:
-    """Every pair of items once, the smaller id as `a`, sorted by a and b; without any there is one empty batch."""
+    """Every pair of items once, the smaller id as `a`, sorted by a and b; without any there is one empty batch.
+
+    Of containment `a` is the smaller item, the one that is inside; `b_in_a` tells how much of b is inside a. Of two
+    items of one size it is the one with the smaller id.
+    """
     if found.matched.pairs > found.config.max_pairs:
         raise OptionError(too_many(found.matched.pairs, found.config.max_pairs))
     references = found.collection.references
     rank = np.concatenate([np.arange(references), found.sketched.item_rank() + references])
-    stretches = pairs_in_order(found.matched.folds, found.matched.matches, rank, found.config.scale.identical)
+    scale = found.config.scale
+    sizes = found.sketched.sketches.column("sizes").astype(np.int64) if scale.is_directed else None
+    stretches = pairs_in_order(found.matched.folds, found.matched.matches, rank, sizes, scale.identical)
     nothing = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float64)
     for first, second, similarity in chain([next(stretches, nothing)], stretches):
         columns = {"a": ids_of(found, first), "b": ids_of(found, second), **_column(found, similarity)}
+        if sizes is not None:
+            columns["b_in_a"] = pa.array(_other_way(similarity, sizes[first], sizes[second]))
         if references:
             columns["a_against"] = pa.array(first < references)
+            if scale.is_directed:
+                columns["b_against"] = pa.array(second < references)
         yield pa.record_batch(columns | _places(found, "a", first) | _places(found, "b", second))
+
+
+def _other_way(scores: F64Array, smaller: I64Array, larger: I64Array) -> F64Array:
+    """How much of the larger set is inside the smaller one; items without elements are inside their copies alone."""
+    known = np.maximum(smaller, 1), np.maximum(larger, 1)
+    return np.where(larger > 0, reversed_share(scores, *known), scores)
 
 
 def pairs_table(found: Found) -> pa.Table:
@@ -107,7 +124,11 @@ def _first_of_cluster(clustering: Clustering) -> I64Array:
 
 
 def removed_table(found: Found) -> pa.Table:
-    """Every removed item: its id, the id kept in its place, and how similar they are."""
+    """Every removed item: its id, the id kept in its place, and how similar they are.
+
+    Of containment `relation` tells whether the removed item is "inside" the kept one, or "contains" one of the
+    collection that was compared against; the similarity is how much of the smaller is inside the larger.
+    """
     clustering, references = clustering_of(found), found.collection.references
     rows = np.flatnonzero(~clustering.kept)
     rows = rows[rows >= references]
@@ -117,6 +138,9 @@ def removed_table(found: Found) -> pa.Table:
         "kept": ids_of(found, keepers),
         **_column(found, clustering.similarity[rows]),
     }
+    if found.config.scale.is_directed:
+        sizes = found.sketched.sketches.column("sizes")
+        columns["relation"] = pc.if_else(pa.array(sizes[rows] > sizes[keepers]), "contains", "inside")
     if references:
         columns["against"] = pa.array(keepers < references)
     return pa.table(columns | _places(found, "", rows) | _places(found, "kept", keepers))

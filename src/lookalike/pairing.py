@@ -29,15 +29,18 @@ _LOW = 0xFFFFFFFF
 Stretch = tuple[I64Array, I64Array, F64Array]
 
 
-def pairs_in_order(folds: Folds, matches: Matches, rank: I64Array, identical: float = 1.0) -> Iterator[Stretch]:
+def pairs_in_order(
+    folds: Folds, matches: Matches, rank: I64Array, level: I64Array | None = None, identical: float = 1.0
+) -> Iterator[Stretch]:
     """(first, second, score): every pair of items once, rank[first] < rank[second], by both ranks.
 
-    Copies have the score of `identical` items.
-    Pairs of two references are left out. What is held is a number of arrays over all items, and the pairs of one item.
+    With a `level` for each item, equal for identical ones, the first is the item of lower level, or of smaller rank on
+    one level; the order is still by rank. Copies have the score of `identical` items. Pairs of two references are left
+    out. What is held is a number of arrays over all items, and the pairs of one item.
     """
     if not len(rank):
         return
-    groups = _Groups(folds, rank)
+    groups = _Groups(folds, rank, np.zeros(len(rank), np.int64) if level is None else level)
     for first, second, similarity in _batches(_unfolded(groups, _partners(groups, matches, identical))):
         yield groups.by_rank[first], groups.by_rank[second], similarity
 
@@ -48,8 +51,9 @@ class _Groups:
     `keys` has the leader and, in its lower half, the rank of the item at each place, and so ascends.
     """
 
-    def __init__(self, folds: Folds, rank: I64Array) -> None:
+    def __init__(self, folds: Folds, rank: I64Array, level: I64Array) -> None:
         items = len(rank)
+        self.level = level
         self.by_rank = np.empty(items, np.int64)
         self.by_rank[rank] = np.arange(items)
         self.references = folds.references
@@ -62,14 +66,16 @@ class _Groups:
     def ranks(self, places: I64Array) -> I64Array:
         return self.keys[places] & _LOW
 
-    def after(self, leaders: I64Array, rank: I64Array) -> I64Array:
-        """The place of the first copy that comes after a rank, for each of some leaders."""
+    def after(self, leaders: I64Array, rank: I64Array, level: I64Array) -> I64Array:
+        """The place of the first copy that comes after a rank on some level, for each of some leaders."""
         first = self.offsets[leaders]
         first += self.ranks(first) <= rank
         # Most leaders are alone and need no search.
         many = np.flatnonzero(self.sizes[leaders] > 1)
         first[many] = np.searchsorted(self.keys, (leaders[many] << 32) | rank[many], side="right")
-        return first
+        # All copies are on one level.
+        first = np.where(self.level[leaders] > level, self.offsets[leaders], first)
+        return np.where(self.level[leaders] < level, self.offsets[leaders + 1], first)
 
 
 def _partners(groups: _Groups, matches: Matches, identical: float) -> Matches:
@@ -80,7 +86,7 @@ def _partners(groups: _Groups, matches: Matches, identical: float) -> Matches:
     for left, right, similarity in matches.stretches():
         for one, other in ((left, right), (right, left)):
             first = groups.offsets[one]
-            count = groups.after(one, groups.ranks(groups.offsets[other + 1] - 1)) - first
+            count = groups.after(one, groups.ranks(groups.offsets[other + 1] - 1), groups.level[other]) - first
             for begin, end in _cuts(count, STRETCH):
                 which, nth = _spread(count[begin:end])
                 which += begin
@@ -91,7 +97,7 @@ def _partners(groups: _Groups, matches: Matches, identical: float) -> Matches:
 def _unfolded(groups: _Groups, partners: Matches) -> Iterator[Stretch]:
     """(rank, rank, similarity) of all pairs, in order."""
     for rank, leaders, similarity in _whole(partners.stretches()):
-        first = groups.after(leaders, rank)
+        first = groups.after(leaders, rank, groups.level[groups.by_rank[rank]])
         count = groups.offsets[leaders + 1] - first
         begins = np.flatnonzero(np.concatenate([[True], rank[1:] != rank[:-1]]))
         ends = np.append(begins[1:], len(rank))
@@ -105,7 +111,7 @@ def _unfolded(groups: _Groups, partners: Matches) -> Iterator[Stretch]:
                 order = np.argsort(keys, kind="stable")
                 keys, values = keys[order], values[order]
             # References come first in rank, as they do in number.
-            own = slice(None) if not groups.references else (keys & _LOW) >= groups.references
+            own = slice(None) if not groups.references else np.maximum(keys >> 32, keys & _LOW) >= groups.references
             yield keys[own] >> 32, keys[own] & _LOW, values[own]
 
 

@@ -149,7 +149,7 @@ class _Run:
         tally = None
         if self.plan is not None and bands and config.verify != "none":
             tally = PairTally(chance_of(self.plan, config.scale), bands)
-        rank = _keep_rank(self.keep, self.collection, sketched)
+        rank = _keep_rank(self.keep, self.collection, sketched, directed=config.scale.is_directed)
         comparing = Comparing(
             self.collection, self.measure, judge, config.scale, folds, counts, self.work, config.memory,
             config.threads, self.progress, self.verb == "pairs", config.max_pairs, specimens,
@@ -188,14 +188,23 @@ class _Run:
         self._begun = now
 
 
-def _keep_rank(keep: KeepPolicy, collection: Collection, sketched: Sketched) -> I64Array | None:
-    """The place of every item in keep order, those that are compared against first; None is their own order."""
-    if keep.kind == "first":
+def _keep_rank(keep: KeepPolicy, collection: Collection, sketched: Sketched, *, directed: bool) -> I64Array | None:
+    """The place of every item in keep order, those that are compared against first; None is their own order.
+
+    Where the smaller of two items is inside the larger one, it can only go for that: the larger ones come first, and
+    keep decides among those of one size.
+    """
+    if keep.kind == "first" and not directed:
         return None
     references = collection.references
-    lengths = sketched.sketches.column("lengths")
-    order = keep_order(keep, ties=sketched.item_rank(), lengths=lengths[references:], values=sketched.keep_values)
     rank = np.arange(len(sketched.sketches))
+    order = rank[: len(rank) - references]
+    if keep.kind != "first":
+        lengths = sketched.sketches.column("lengths")
+        order = keep_order(keep, ties=sketched.item_rank(), lengths=lengths[references:], values=sketched.keep_values)
+    if directed:
+        sizes = sketched.sketches.column("sizes")[references:].astype(np.int64)
+        order = order[np.argsort(-sizes[order], kind="stable")]
     rank[order + references] = np.arange(references, len(rank))
     return rank
 

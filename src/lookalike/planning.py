@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lookalike.collection import Collection, open_collection
 from lookalike.config import Config
@@ -19,10 +19,12 @@ from lookalike.io.source import Source
 from lookalike.items import Items
 from lookalike.measures import default_measure, measure_of
 from lookalike.progress import SILENT
-from lookalike.represent.weights import Frequencies
 from lookalike.sample import Sample, sample_items
 from lookalike.store.work import Work
 from lookalike.theory import Plan, plan
+
+if TYPE_CHECKING:
+    from lookalike.represent.weights import Frequencies
 
 __all__ = ["LONG_RUN", "Expected", "plan_run"]
 
@@ -65,6 +67,8 @@ def plan_run(
     """The plan of a run and what to expect of it; identical items need no plan, short runs no expectation."""
     if config.exact:
         return None, None
+    if config.scale.measure == "containment":
+        return plan(config.threshold, config.recall, bands=config.bands, rows=config.rows, measure="containment"), None
     if config.scale.measure != "jaccard":
         return _plan_on_sample(collection, config, frequencies), None
     given = plan(config.threshold, config.recall, bands=config.bands, rows=config.rows)

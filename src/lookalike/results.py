@@ -248,6 +248,6 @@ def _face(headline: str, found: Found, table: pa.Table) -> str:
     config, planned = found.config, found.plan
     how = "identical"
     if planned is not None:
-        shape = "every pair compared" if planned.exhaustive else f"b = {planned.bands}, r = {planned.rows}"
+        shape = planned.shape if planned.exhaustive else f"b = {planned.bands}, r = {planned.rows}"
         how = f"{config.scale} on {compared(found.items)}, {shape}"
     return "\n".join([f"{headline} ({how})", *beginning(table)])

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from lookalike.errors import InputError
 from lookalike.io.source import Source, describe
 from lookalike.items import ItemBatch
-from lookalike.measures import is_list
+from lookalike.measures import is_binary_like
 
 __all__ = ["Ceiling", "Room", "give_back_memory", "weight"]
 
@@ -100,7 +100,7 @@ class Room:
 
 def _longest(values: pa.Array) -> tuple[int, int]:
     """The bytes of the longest item, and which it is."""
-    if len(values) == 0 or is_list(values.type):
+    if len(values) == 0 or not is_binary_like(values.type):
         return 0, 0
     lengths = pc.binary_length(values).fill_null(0).to_numpy(zero_copy_only=False)
     where = int(np.argmax(lengths))

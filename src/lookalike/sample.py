@@ -27,7 +27,7 @@ __all__ = ["SAMPLE_ITEMS", "Sample", "sample_items"]
 SAMPLE_ITEMS = 1000
 
 # Words that are compared where each pair of the sample is: half a second.
-_COMPARED_WORDS = 2e8
+_COMPARED_WORDS = 5e7
 
 _BINS = 200
 # Pairs from this similarity on may be copies, or share a template.

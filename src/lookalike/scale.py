@@ -61,6 +61,11 @@ class Scale:
         return order_of(self.measure) is not None
 
     @property
+    def is_directed(self) -> bool:
+        """Whether a pair has a direction: the smaller item is inside the larger one."""
+        return self.measure == "containment"
+
+    @property
     def column(self) -> str:
         """The name of the result column."""
         return "distance" if self.is_distance else "similarity"

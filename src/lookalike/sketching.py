@@ -26,7 +26,7 @@ from lookalike.errors import InputError, OptionError
 from lookalike.identify import IdCollector, Ids
 from lookalike.io.source import Source, describe
 from lookalike.items import ItemBatch, Items
-from lookalike.measures import Measure, is_list
+from lookalike.measures import Measure, is_binary_like, is_list
 from lookalike.parallel import ordered_map
 from lookalike.progress import Progress
 from lookalike.room import Ceiling, Room, weight
@@ -356,6 +356,11 @@ def _apart(items: Sets | Dense, first: int, part: int) -> Sets | Dense:
 
 def _lengths(values: pa.Array) -> I64Array:
     """How long each item is: bytes of text, or elements of a set."""
-    lengths = values.value_lengths() if is_list(values.type) else pc.binary_length(values)
+    if is_list(values.type):
+        lengths = values.value_lengths()
+    elif is_binary_like(values.type):
+        lengths = pc.binary_length(values)
+    else:
+        return np.zeros(len(values), np.int64)
     out: I64Array = lengths.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
     return out

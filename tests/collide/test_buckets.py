@@ -108,6 +108,29 @@ def test_probes_meet_what_is_smaller_and_no_probe_but_not_each_other(chunk: int)
     assert found([[twin.Bucket([3], [5]), twin.Bucket([5], [3])]], None, chunk) == [(3, 5)]
 
 
+@many
+@given(bands_of_buckets, st.lists(st.integers(0, 2**64 - 1), min_size=2 * ITEMS, max_size=2 * ITEMS), st.booleans())
+def test_only_pairs_with_signatures_that_are_near_enough_are_candidates(
+    bands: Bands, words: list[int], lacking: bool
+) -> None:
+    """Half of 128 bits differ on average, a quarter are missing in the other."""
+    signature = [words[2 * i] << 64 | words[2 * i + 1] for i in range(ITEMS)]
+    spare = np.arange(ITEMS, dtype=np.int64) % 3 + 31
+    likeness = Likeness(np.array(words, np.uint64), 2, 64, *([spare] if lacking else []))
+    pairs = [
+        pair
+        for left, right in Walk(indexed(bands), likeness=likeness).span(0, ITEMS, chunk=100)
+        for pair in zip(left.tolist(), right.tolist(), strict=True)
+    ]
+
+    def near(i: int, j: int) -> bool:
+        if lacking:
+            return (signature[i] & ~signature[j]).bit_count() <= int(spare[i])
+        return (signature[i] ^ signature[j]).bit_count() <= 64
+
+    assert pairs == [pair for pair in sorted(twin.sharing(bands)) if near(*pair)]
+
+
 def test_items_set_apart_are_compared_with_the_others_only() -> None:
     bands = [[twin.Bucket([0, 1, 2, 3], [])]]
     assert found(bands, {0, 2, 3}, 7) == [(0, 1), (1, 2), (1, 3)]

@@ -1,23 +1,24 @@
-"""Buckets, folds, rare elements and leaders with dicts, sets and nested loops."""
+"""Buckets, folds and rare elements with dicts, sets and nested loops."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from fractions import Fraction
+from collections.abc import Iterable, Mapping, Sequence, Set
 from itertools import combinations
 from typing import NamedTuple
 
-from tests.reference.sets import Pair, exact, jaccard
+from tests.reference.hashing import mix
+from tests.reference.sets import Pair, exact
 
 __all__ = [
     "Bucket",
     "Grouping",
     "Pair",
-    "attach",
+    "containment_lengths",
     "copy_stretch",
     "count_elements",
     "group",
+    "jaccard_lengths",
     "leaders",
     "overlaps",
     "places",
@@ -84,9 +85,13 @@ def sharing(bands: Sequence[Sequence[Bucket]], apart: Set[int] = frozenset()) ->
 
 
 def shared_bands(bands: Sequence[Sequence[Bucket]], pair: Pair) -> list[int]:
-    """A band's number for each of its buckets that holds both items."""
+    """A band's number for each of its buckets that holds both items, the smaller not as a probe."""
+    first, second = min(pair), max(pair)
     return [
-        number for number, band in enumerate(bands) for bucket in band if {*pair} <= {*bucket.indexed, *bucket.probes}
+        number
+        for number, band in enumerate(bands)
+        for bucket in band
+        if first in bucket.indexed and second in {*bucket.indexed, *bucket.probes}
     ]
 
 
@@ -96,47 +101,41 @@ def leaders(fingerprints: Sequence[tuple[int, int]]) -> list[int]:
 
 
 def count_elements(sets: Iterable[Set[int]], size: int) -> list[int]:
-    """How many elements of all sets fall on each of so many counters, up to 255."""
+    """How many elements of all sets fall on each of so many counters: exact to 128, then in steps by chance.
+
+    The elements come set by set, each in ascending order; the n-th of all draws from the hash of n.
+    """
     counts = [0] * size
-    for each in sets:
-        for x in each:
-            counts[x % size] = min(255, counts[x % size] + 1)
+    for number, x in enumerate(x for each in sets for x in sorted(each)):
+        at = counts[x % size]
+        bits = 0 if at < 128 else 4 + (at - 128) // 8
+        if at < 255 and mix(number) % 2**bits == 0:
+            counts[x % size] += 1
     return counts
 
 
 def prefix_entries(
-    sets: Mapping[int, Set[int]], counts: Sequence[int], threshold: float, low: int = 0, high: int = 2**64 - 1
+    sets: Mapping[int, Set[int]], counts: Sequence[int], lengths: Sequence[tuple[int, int]]
 ) -> list[tuple[int, int, bool]]:
-    """(element, item, is it a probe) of the rarest elements of each set, as `prefix.py` says how many."""
-    t = exact(threshold)
+    """(element, item, is it a probe) of the rarest elements of each set: of each so many, and as many with probes."""
     found = []
-    for item, elements in sets.items():
-        size = len(elements)
-        short = size - -(-2 * t * size // (1 + t)) + 1
-        long = size - -(-t * size // 1) + 1
+    for (item, elements), (short, long) in zip(sets.items(), lengths, strict=True):
         rarest = sorted(elements, key=lambda x: (counts[x % len(counts)], x))
-        for place, x in enumerate(rarest[: int(long)]):
-            if counts[x % len(counts)] > 1 and low <= x <= high:
+        for place, x in enumerate(rarest[:long]):
+            if counts[x % len(counts)] > 1:
                 found.append((x, item, place >= short))
     return found
 
 
-def attach(
-    item: int,
-    sets: Sequence[Set[int]],
-    lists: Sequence[Sequence[int]],
-    lead: Callable[[int], bool],
-    rank: Sequence[int],
-    threshold: float,
-) -> tuple[int, Fraction] | None:
-    """(leader, similarity): of the leaders before the item that share a list with it, the most similar that matches.
+def jaccard_lengths(size: int, threshold: float) -> tuple[int, int]:
+    """How many elements of a set must be entries, and entries or probes, so that no pair at the threshold escapes."""
+    t = exact(threshold)
+    return int(size - -(-2 * t * size // (1 + t)) + 1), int(size - -(-t * size // 1) + 1)
 
-    Among equals it is the first in keep order.
-    """
-    met = {other for each in lists if item in each for other in each if lead(other) and rank[other] < rank[item]}
-    scored = [(other, jaccard(sets[item], sets[other])) for other in sorted(met, key=lambda other: rank[other])]
-    matching = [(other, similarity) for other, similarity in scored if similarity and similarity >= exact(threshold)]
-    return max(matching, key=lambda match: match[1], default=None)
+
+def containment_lengths(size: int, threshold: float) -> tuple[int, int]:
+    """The same where it is the smaller set that must be inside the larger."""
+    return int(size - -(-exact(threshold) * size // 1) + 1), size
 
 
 def overlaps(sets: Sequence[Set[int]]) -> list[list[int]]:

@@ -16,6 +16,11 @@ def jaccard(a: Set[int], b: Set[int]) -> Fraction:
     return Fraction(len(a & b), union) if union else Fraction(0)
 
 
+def containment(a: Set[int], b: Set[int]) -> Fraction:
+    """How much of a is inside b: |a ∩ b| / |a|, and 0 for an empty a."""
+    return Fraction(len(a & b), len(a)) if a else Fraction(0)
+
+
 def exact(threshold: float | Fraction) -> Fraction:
     """The threshold as it is written: 0.8 is eight tenths, though the float is a little more."""
     return threshold if isinstance(threshold, Fraction) else Fraction(str(threshold))

@@ -198,7 +198,8 @@ def test_of_a_pair_in_a_bucket_the_smaller_item_is_no_probe() -> None:
     bands = [[buckets.Bucket([3], [1, 5])], [buckets.Bucket([0, 1], [])]]
     assert buckets.sharing(bands) == {(3, 5), (0, 1)}
     assert buckets.sharing(bands, {0, 1}) == {(3, 5)}
-    assert buckets.shared_bands(bands, (1, 5)) == [0]
+    assert buckets.shared_bands(bands, (3, 5)) == [0]
+    assert buckets.shared_bands(bands, (1, 5)) == []
 
 
 def test_the_rarest_elements_come_first_and_those_of_one_item_make_no_entry() -> None:
@@ -206,16 +207,11 @@ def test_the_rarest_elements_come_first_and_those_of_one_item_make_no_entry() ->
     items = {0: {1, 2, 3, 4, 5}, 1: {2, 3, 4, 5, 6}}
     counts = buckets.count_elements(items.values(), 8)
     assert counts == [0, 1, 2, 2, 2, 2, 1, 0]
-    assert buckets.prefix_entries(items, counts, 0.8) == [(2, 0, True), (2, 1, True)]
-    assert buckets.prefix_entries(items, [2] * 8, 0.8) == [(1, 0, False), (2, 0, True), (2, 1, False), (3, 1, True)]
-
-
-def test_an_item_is_attached_to_the_best_leader_before_it() -> None:
-    items = [{1, 2, 3}, {1, 2}, {1, 2, 3, 4}]
-    leads = {0, 1}.__contains__
-    assert buckets.attach(2, items, [[0, 1, 2]], leads, [0, 1, 2], 0.5) == (0, Fraction(3, 4))
-    assert buckets.attach(2, items, [[0], [1, 2]], leads, [0, 1, 2], 0.5) == (1, Fraction(1, 2))
-    assert buckets.attach(2, items, [[0, 1, 2]], leads, [2, 1, 0], 0.5) is None
+    lengths = [buckets.jaccard_lengths(5, 0.8)] * 2
+    assert lengths == [(1, 2)] * 2
+    assert buckets.prefix_entries(items, counts, lengths) == [(2, 0, True), (2, 1, True)]
+    assert buckets.prefix_entries(items, [2] * 8, lengths) == [(1, 0, False), (2, 0, True), (2, 1, False), (3, 1, True)]
+    assert buckets.containment_lengths(5, 0.8) == (2, 5)
 
 
 def test_a_whole_collection_is_listed_but_for_what_is_only_compared_with() -> None:

@@ -95,11 +95,12 @@ class RowAudit:
         """Compare sampled items, whose rows stand at `place`, with those that came, rows `before` and on."""
         sampled = np.flatnonzero(self._matches <= self.most)
         probes = np.flatnonzero(items >= self.probe_from)
-        fits = self._judge.crossed(offsets, words, place[sampled], before + probes)
-        fits &= self._items[sampled][:, None] < items[probes]
-        fits &= self._groups[sampled][:, None] == groups[probes]
-        one, other = (np.ascontiguousarray(side) for side in np.nonzero(fits))
-        one, other = sampled[one], probes[other]
+        if not len(sampled) or not len(probes):
+            return
+        one, other = self._candidates(offsets, words, place, sampled, before + probes)
+        other -= before
+        fits = (self._items[one] < items[other]) & (self._groups[one] == groups[other])
+        one, other = one[fits], other[fits]
         scores = self._judge.compare(offsets, words, place[one], before + other, self._judge.threshold)
         hit = np.flatnonzero(scores >= self._judge.threshold)
         # Of each sampled item the first so many, in the order in which they came.
@@ -112,6 +113,13 @@ class RowAudit:
             np.concatenate([right, items[other[noted]]]),
             np.concatenate([known, scores[noted]]),
         )
+
+    def _candidates(
+        self, offsets: I64Array, words: U64Array, place: I64Array, sampled: I64Array, rows: I64Array
+    ) -> tuple[I64Array, I64Array]:
+        """(sampled item, row) of what may match, by both."""
+        one, other = np.nonzero(self._judge.crossed(offsets, words, place[sampled], rows))
+        return sampled[one], rows[other]
 
     def _keep(self, offsets: I64Array, words: U64Array, place: I64Array, kept: BoolArray) -> None:
         """Hold the rows at `place`, as far as they are kept."""

@@ -69,7 +69,9 @@ def clusters(
     if output is not None and not dry_run:
         save_table(result.table, output, overwrite=overwrite)
     elif not json and not dry_run:
-        by_size = result.table.sort_by([("size", "descending"), ("cluster", "ascending"), ("similarity", "descending")])
+        scale = found.config.scale
+        nearest = (scale.column, "ascending" if scale.is_distance else "descending")
+        by_size = result.table.sort_by([("size", "descending"), ("cluster", "ascending"), nearest])
         show_table(by_size, title="the largest clusters")
     if json:
         data = {"clusters": len(result), "seconds": job.elapsed(), "output": str(output) if output else None}

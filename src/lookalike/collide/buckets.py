@@ -13,7 +13,8 @@ chunks of bounded size, and the buckets need 12 bytes for each of their members.
 Where buckets have probes (see `group.py`), a pair needs the smaller of its two items to be no probe there.
 
 Items may have signatures of some words each. Then a pair is a candidate only if these differ in few enough bits, which
-is seen at once, while most pairs of a bucket would be compared in vain.
+is seen at once, while most pairs of a bucket would be compared in vain. Or only so many bits of the item's signature
+may be missing in that of its partner: what most of a set must be inside another one has to show.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from numpy.typing import NDArray
 
 from lookalike.collide.group import Groups
 from lookalike.jit import kernel, peek, poke
-from lookalike.simd import pointer, popped_xor, prefetch
+from lookalike.simd import pointer, pop_count, popped_xor, prefetch
 from lookalike.types import BoolArray, I64Array, U8Array, U16Array, U64Array
 
 __all__ = ["Buckets", "Likeness", "Walk"]
@@ -72,19 +73,22 @@ def _place_members(entries, offsets, where):
 @kernel(
     "int64(int64, int64, Array(uint64,1,'C',readonly=True), Array(uint32,1,'C',readonly=True), "
     "Array(int64,1,'C',readonly=True), Array(uint32,1,'C',readonly=True), Array(uint8,1,'C',readonly=True), "
-    "Array(uint64,1,'C',readonly=True), int64, int64, uint32[::1], int64[::1], int64[::1], int64[::1])"
+    "Array(uint64,1,'C',readonly=True), int64, int64, Array(int64,1,'C',readonly=True), uint32[::1], int64[::1], "
+    "int64[::1], int64[::1])"
 )
 def _emit(
-    item, end, entries, splits, offsets, where, apart, signatures, words, most, stamps, left, right, filled
+    item, end, entries, splits, offsets, where, apart, signatures, words, most, spare, stamps, left, right, filled
 ):  # fmt: skip
     """Fill left and right with the candidates of the items from `item` on; the first item that was not done.
 
     A candidate is larger than the item, shares a bucket in which the item is no probe, is not, like the item, set
-    apart, and differs from it in no more than `most` bits of their signatures, which have so many words. filled[0]
-    tells how many there are. It stops before an item whose candidates might not fit.
+    apart, and differs from it in no more than `most` bits of their signatures, which have so many words; or, where
+    there are such numbers, lacks no more than spare[item] bits of the item's. filled[0] tells how many there are. It
+    stops before an item whose candidates might not fit.
     """
     count = 0
     data = pointer(signatures)
+    lacking = len(spare) > 0
     while item < end:
         begun = count
         room = count
@@ -96,6 +100,7 @@ def _emit(
             room += np.int64(peek(entries, place) >> _UPPER) - place
         if room > len(left):
             break
+        allowed = spare[item] if lacking else most
         for e in range(first, last):
             place = np.int64(where[e])
             if len(splits) > 0 and place >= np.int64(splits[place]):
@@ -116,10 +121,16 @@ def _emit(
                 prefetch(data, peek(right, min(p + _AHEAD, found - 1)) * words)
                 partner = peek(right, p)
                 differing = 0
-                for w in range(0, words, _LANES):
+                w = 0
+                while w + _LANES <= words and not lacking:
                     differing += popped_xor(data, item * words + w, data, partner * words + w)
+                    w += _LANES
+                while w < words:
+                    ours, theirs = peek(signatures, item * words + w), peek(signatures, partner * words + w)
+                    differing += pop_count(ours & ~theirs if lacking else ours ^ theirs)
+                    w += 1
                 poke(right, count, partner)
-                count += np.int64(differing <= most)
+                count += np.int64(differing <= allowed)
         item += 1
     filled[0] = count
     return item
@@ -127,12 +138,13 @@ def _emit(
 
 @kernel(
     "int64(Array(int64,1,'C',readonly=True), Array(int64,1,'C',readonly=True), Array(uint64,1,'C',readonly=True), "
-    "Array(int64,1,'C',readonly=True), Array(uint32,1,'C',readonly=True), Array(int64,1,'C',readonly=True), "
-    "int64[::1], uint16[::1])"
+    "Array(uint32,1,'C',readonly=True), Array(int64,1,'C',readonly=True), Array(uint32,1,'C',readonly=True), "
+    "Array(int64,1,'C',readonly=True), int64[::1], uint16[::1])"
 )
-def _shared_bands(left, right, entries, offsets, where, band_ends, ends, bands):
+def _shared_bands(left, right, entries, splits, offsets, where, band_ends, ends, bands):
     """bands[ends[p] : ends[p + 1]] = the bands in which pair p shares a bucket; how many are needed in all.
 
+    Buckets in which left[p], the smaller, is a probe do not count.
     With too little room in `bands` nothing more is written, and the caller comes again.
     """
     count = 0
@@ -144,7 +156,8 @@ def _shared_bands(left, right, entries, offsets, where, band_ends, ends, bands):
         while i < i_end and j < j_end:
             # A bucket is known by its end.
             x, y = entries[where[i]] >> _UPPER, entries[where[j]] >> _UPPER
-            if x == y:
+            probe = len(splits) > 0 and where[i] >= splits[where[i]]
+            if x == y and not probe:
                 while band_ends[band] < np.int64(x):
                     band += 1
                 if count < len(bands):
@@ -158,11 +171,15 @@ def _shared_bands(left, right, entries, offsets, where, band_ends, ends, bands):
 
 @dataclass(frozen=True, slots=True)
 class Likeness:
-    """The signatures of all items, `words` each (a multiple of 8), and the most bits in which candidates may differ."""
+    """The signatures of all items, `words` each, and the most bits in which candidates may differ.
+
+    With `spare` the smaller item i of a candidate may have spare[i] bits that the larger has not, instead.
+    """
 
     signatures: U64Array
     words: int
     most: int
+    spare: I64Array = field(default_factory=lambda: np.empty(0, np.int64))
 
 
 @dataclass(slots=True)
@@ -189,7 +206,8 @@ class Walk:
             left, right = np.empty(chunk, np.int64), np.empty(chunk, np.int64)
             done = _emit(
                 item, end, buckets.entries, buckets.probes, buckets._offsets, buckets._where, flags,
-                likeness.signatures, likeness.words, likeness.most, self._own.stamps, left, right, filled,
+                likeness.signatures, likeness.words, likeness.most, likeness.spare, self._own.stamps, left, right,
+                filled,
             )  # fmt: skip
             if done == item:
                 # This item alone has more than a chunk.
@@ -251,7 +269,10 @@ class Buckets:
         return indexed * (indexed - 1) // 2 + indexed * (self._starts[1:] - self._splits)
 
     def draw(self, count: int, seed: int = 0) -> tuple[I64Array, I64Array, I64Array]:
-        """Pairs drawn at random, each as often as it shares buckets: (left, right, in how many buckets it is)."""
+        """Pairs of buckets drawn at random: (left, right, in how many buckets they are a pair).
+
+        The last is 0 where the smaller item is a probe in the bucket that was drawn, and makes no pair there.
+        """
         rng = np.random.default_rng(seed)
         ends = np.cumsum(self._counts())
         bucket = np.searchsorted(ends, rng.integers(ends[-1], size=count), side="right")
@@ -268,15 +289,17 @@ class Buckets:
         a, b = ((self.entries[places] & _LOWER).astype(np.int64) for places in (first, second))
         left, right = np.minimum(a, b), np.maximum(a, b)
         ends, _ = self.hits(left, right)
-        return left, right, np.diff(ends)
+        return left, right, np.where(probe & (b < a), 0, np.diff(ends))
 
     def hits(self, left: I64Array, right: I64Array) -> tuple[I64Array, U16Array]:
-        """(offsets, bands): pair p met in the bands[offsets[p] : offsets[p + 1]]."""
+        """(offsets, bands): pair p, left < right, met in the bands[offsets[p] : offsets[p + 1]]."""
         ends = np.empty(len(left) + 1, np.int64)
         room = 16 * len(left) + 16
         while True:
             bands = np.empty(room, np.uint16)
-            room = _shared_bands(left, right, self.entries, self._offsets, self._where, self._band_ends, ends, bands)
+            room = _shared_bands(
+                left, right, self.entries, self.probes, self._offsets, self._where, self._band_ends, ends, bands
+            )
             if room <= len(bands):
                 return ends, bands[:room]
 

@@ -18,6 +18,7 @@ from lookalike.errors import InputError
 from lookalike.io.json_text import literals
 
 __all__ = [
+    "FORM",
     "as_text",
     "bytes_of",
     "check_types",
@@ -32,6 +33,9 @@ __all__ = [
     "storable",
     "without_views",
 ]
+
+# The key of a field's metadata that tells what its items are, where the type leaves a choice: sets, for example.
+FORM = b"form"
 
 
 def is_text(type: Any) -> bool:

@@ -28,7 +28,7 @@ import pyarrow as pa
 
 from lookalike.errors import InputError
 from lookalike.io.arrays import array_column, bag_column, sparse_column, vector_column
-from lookalike.io.columns import check_types, plain
+from lookalike.io.columns import FORM, check_types, plain
 from lookalike.io.messages import missing_column, reason
 from lookalike.io.source import Batch, Flags, OnRead, cut
 
@@ -184,7 +184,10 @@ def _column(values: list[Any], place: Callable[[str], str]) -> tuple[pa.Field, A
         return bag_column(values, place)
     if all(_is_group(kind) for kind in kinds):
         try:
-            return _named("items", _groups(values, place))
+            field, column = _named("items", _groups(values, place))
+            # Elements of a set have no order: it is no vector, whatever they are.
+            form = {FORM: b"sets"} if any(issubclass(kind, Set) for kind in kinds) else None
+            return field.with_metadata(form), column
         except InputError:
             vectors = vector_column(values, place)
             if vectors is None:

@@ -5,11 +5,12 @@ keys        arrays → b keys an item, of r slots each; a slot agrees with proba
 judge       arrays → the rows that candidates are compared on, and how similar two rows are
 
 sets.py     Jaccard on sets and shingled text; identity
+containment.py  how much of one set is inside another
 vectors.py  cosine of dense vectors
 choose.py   which measure goes with which items
 """
 
-from lookalike.measures.base import Judge, Measure, is_list
+from lookalike.measures.base import Judge, Measure, compares_elements, is_binary_like, is_list
 from lookalike.measures.choose import default_measure, form_of, forms_for, measure_of
 from lookalike.measures.sets import Identity, Jaccard
 
@@ -18,9 +19,11 @@ __all__ = [
     "Jaccard",
     "Judge",
     "Measure",
+    "compares_elements",
     "default_measure",
     "form_of",
     "forms_for",
+    "is_binary_like",
     "is_list",
     "measure_of",
 ]

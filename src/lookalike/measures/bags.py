@@ -23,7 +23,7 @@ from lookalike.theory import Plan
 from lookalike.types import F64Array, I64Array, Sets, U32Array, U64Array
 from lookalike.verify.weighted import bag_rows, sparse_cosine, weighted_jaccard
 
-__all__ = ["SparseCosine", "WeightedJaccard"]
+__all__ = ["BagJudge", "SparseCosine", "WeightedJaccard"]
 
 
 def holds_bags(kind: pa.DataType) -> bool:
@@ -52,6 +52,8 @@ class WeightedJaccard:
         return in_groups(found, groups)
 
     def keys(self, items: Sets, bands: int, rows: int) -> U64Array:
+        if not bands:
+            return np.empty((0, len(items)), np.uint64)
         assert items.weights is not None
         slots = sketch_bags(items.offsets, items.values, items.weights, self._slots, self._seed)
         return np.ascontiguousarray(band_keys(slots, bands, rows).T)
@@ -61,7 +63,7 @@ class WeightedJaccard:
             return None
         if config.verify == "sketch":
             raise OptionError("verify=sketch is not for weighted-jaccard: use exact or none")
-        return BagJudge(config.threshold, weighted_jaccard)
+        return BagJudge(config.threshold, weighted_jaccard, "least")
 
 
 class SparseCosine:
@@ -90,7 +92,7 @@ class SparseCosine:
             return None
         if config.verify == "sketch":
             raise OptionError("verify=sketch is for the cosine of dense vectors: use exact or none")
-        return BagJudge(config.threshold, sparse_cosine)
+        return BagJudge(config.threshold, sparse_cosine, "product")
 
 
 class BagJudge(Comparable):
@@ -98,9 +100,11 @@ class BagJudge(Comparable):
 
     lowest = -math.inf
 
-    def __init__(self, threshold: float, compare: Callable[..., F64Array]) -> None:
+    def __init__(self, threshold: float, compare: Callable[..., F64Array], overlap: str) -> None:
         self.threshold = threshold
         self._compare = compare
+        # What a shared element adds to the overlap of two bags: its smaller weight, or the product of its weights.
+        self.overlap = overlap
 
     def lengths(self, sizes: U32Array) -> I64Array:
         wide = sizes.astype(np.int64)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeGuard
 
 import pyarrow as pa
 
@@ -11,7 +11,7 @@ from lookalike.collide.buckets import Likeness
 from lookalike.config import Config
 from lookalike.types import BoolArray, Dense, F64Array, I64Array, Sets, U32Array, U64Array
 
-__all__ = ["Judge", "Measure", "Represented", "is_list"]
+__all__ = ["ElementJudge", "Judge", "Measure", "Represented", "compares_elements", "is_binary_like", "is_list"]
 
 Represented = Sets | Dense
 
@@ -72,6 +72,25 @@ class Judge(Protocol):
     def scan(self, offsets: I64Array, words: U64Array, threads: int) -> Iterator[tuple[I64Array, I64Array]]:
         """The pairs of all rows that may match, none left out: for whole collections, and for giant buckets."""
         ...
+
+
+class ElementJudge(Judge, Protocol):
+    """Compares sets of sorted elements, which can be joined."""
+
+    def prefix(self, sizes: I64Array) -> tuple[I64Array, I64Array]:
+        """How many of its rarest elements a set of so many needs, as the smaller and as the larger of a pair."""
+        ...
+
+
+def compares_elements(judge: Judge) -> TypeGuard[ElementJudge]:
+    """Whether the rows of a judge can be joined by their rare elements."""
+    return judge.has_elements
+
+
+def is_binary_like(kind: pa.DataType) -> bool:
+    """Whether a column of this type holds text or bytes, so that an item is as long as it has bytes."""
+    tests = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
+    return any(test(kind) for test in tests)
 
 
 def is_list(kind: pa.DataType) -> bool:

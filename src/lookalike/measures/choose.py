@@ -6,30 +6,33 @@ integers is a set for Jaccard and a vector for cosine.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pyarrow as pa
 
 from lookalike.config import Config
-from lookalike.errors import OptionError
-from lookalike.measures.bags import SparseCosine, WeightedJaccard
+from lookalike.io.columns import FORM
 from lookalike.measures.base import Measure, is_list
-from lookalike.measures.bits import Hamming
-from lookalike.measures.distances import Distance
 from lookalike.measures.sets import Identity, Jaccard
 from lookalike.measures.texts import Texts
-from lookalike.measures.vectors import Cosine
-from lookalike.represent.weights import Frequencies
 from lookalike.scale import order_of
 from lookalike.theory import Plan
+
+if TYPE_CHECKING:
+    from lookalike.represent.weights import Frequencies
 
 __all__ = ["default_measure", "form_of", "forms_for", "measure_of"]
 
 # The forms of items that each measure takes, and which of them has it by default.
 _FORMS = {
     "jaccard": ("text", "sets"),
+    "containment": ("text", "sets"),
     "weighted-jaccard": ("bags", "text"),
     "cosine": ("vectors", "bags", "text"),
     "hamming": ("bits",),
 }
+# A set is a bag as well, in which each element weighs 1.
+_ALSO = {b"sets": ("bags",)}
 _DEFAULTS = {
     "text": "jaccard",
     "sets": "jaccard",
@@ -39,13 +42,15 @@ _DEFAULTS = {
 }
 
 
-def form_of(kind: pa.DataType, measure: str | None, *, is_text: bool, wanted: str | None = None) -> str | None:
-    """What a column of this type holds for a measure: text, sets, vectors, bags or bits; None if nothing.
+def form_of(field: pa.Field, measure: str | None, *, is_text: bool, wanted: str | None = None) -> str | None:
+    """What a column holds for a measure: text, sets, vectors, bags or bits; None if nothing.
 
     `wanted` is what it must be, where the user said so.
     """
     takes = [form for form in forms_for(measure) if wanted in (None, form)]
-    return next((form for form in _possible(kind, is_text=is_text) if form in takes), None)
+    known = (field.metadata or {}).get(FORM)
+    possible = _possible(field.type, is_text=is_text) if known is None else (known.decode(), *_ALSO.get(known, ()))
+    return next((form for form in possible if form in takes), None)
 
 
 def _possible(kind: pa.DataType, *, is_text: bool) -> tuple[str, ...]:
@@ -62,6 +67,8 @@ def _possible(kind: pa.DataType, *, is_text: bool) -> tuple[str, ...]:
             return ("vectors",)
         if pa.types.is_struct(inner):
             return ("bags",)
+        if pa.types.is_fixed_size_list(kind) and pa.types.is_integer(inner):
+            return ("vectors", "sets", "bags", "bits")
         return ("sets", "vectors", "bags", "bits") if pa.types.is_integer(inner) else ("sets", "bags", "bits")
     return ()
 
@@ -86,18 +93,32 @@ def measure_of(
     frequencies: Frequencies | None = None,
 ) -> Measure:
     """The measure that a configuration asks for, with a sketch as long as the plan wants it."""
-    if config.exact:
-        return Identity(config)
-    if config.measure == "cosine" and form == "vectors":
-        return Cosine(dimensions, config.seed)
-    if config.measure == "cosine":
-        return SparseCosine(Texts(config, frequencies), config.seed)
-    if config.measure is not None and order_of(config.measure) is not None:
-        return Distance(config.measure, dimensions, plan, config.seed)
-    if config.measure == "hamming":
-        return Hamming(dimensions, config.seed)
-    if config.measure == "weighted-jaccard":
-        return WeightedJaccard(Texts(config, frequencies), plan, config.seed)
-    if config.measure in (None, "jaccard"):
+    name = "identity" if config.exact else config.measure or "jaccard"
+    if name in ("identity", "jaccard"):
+        if config.exact:
+            return Identity(config, form, dimensions)
         return Jaccard(Texts(config, frequencies), 0 if plan is None else plan.slots, config.seed)
-    raise OptionError(f"measure is {config.measure!r}: not for {form}")
+    # Each measure has kernels of its own, which a run with another one need not load.
+    if name == "cosine" and form == "vectors":
+        from lookalike.measures.vectors import Cosine
+
+        return Cosine(dimensions, config.seed)
+    if name == "cosine":
+        from lookalike.measures.bags import SparseCosine
+
+        return SparseCosine(Texts(config, frequencies), config.seed)
+    if name == "weighted-jaccard":
+        from lookalike.measures.bags import WeightedJaccard
+
+        return WeightedJaccard(Texts(config, frequencies), plan, config.seed)
+    if name == "containment":
+        from lookalike.measures.containment import Containment
+
+        return Containment(Texts(config, frequencies))
+    if name == "hamming":
+        from lookalike.measures.bits import Hamming
+
+        return Hamming(dimensions, config.seed)
+    from lookalike.measures.distances import Distance
+
+    return Distance(name, dimensions, plan, config.seed)

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.collide.band import band_keys
+from lookalike.collide.prefix import prefix_lengths
 from lookalike.config import Config
 from lookalike.measures.base import Judge, is_list
 from lookalike.measures.rows import Comparable
@@ -65,8 +66,13 @@ class _OfSets(Comparable):
     """What is the same for all judges of sorted sets."""
 
     lowest = 0.0
+    threshold: float
     has_elements = True
     compare = staticmethod(similarities)
+
+    def prefix(self, sizes: I64Array) -> tuple[I64Array, I64Array]:
+        """How many of its rarest elements a set of so many needs, as the smaller and as the larger of a pair."""
+        return prefix_lengths(sizes, self.threshold)
 
 
 class SetJudge(_OfSets):
@@ -119,7 +125,9 @@ class Identity:
 
     name = "identity"
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, form: str = "text", dimensions: int | None = None) -> None:
+        self._form = form
+        self._dimensions = dimensions
         # A shingle longer than any text is the whole normalised text. Punctuation becomes white space, which must not
         # tell "a, b" and "a b" apart.
         normalize = config.shingle.normalize
@@ -129,7 +137,26 @@ class Identity:
     def represent(self, items: pa.Array, groups: U64Array | None = None) -> Sets:
         return in_groups(self._represent(items), groups)
 
+    def _printed(self, items: pa.Array) -> Sets:
+        """Vectors and bits by their fingerprints alone: one element each, so that missing ones count as empty."""
+        from lookalike.represent.vectors import dense, packed_bits
+
+        if self._form == "vectors":
+            found = dense(items, self._dimensions)
+            present, prints, bad = found.present, found.fingerprints, found.bad
+        else:
+            _, present, prints, bad = packed_bits(items, self._dimensions)
+        ends = np.concatenate([[0], np.cumsum(present)]).astype(np.int64)
+        return Sets(ends, np.ascontiguousarray(prints[present, 0]), prints, bad=bad)
+
     def _represent(self, items: pa.Array) -> Sets:
+        if self._form in ("vectors", "bits"):
+            return self._printed(items)
+        if self._form == "bags":
+            from lookalike.represent.bags import bags
+
+            found = bags(items, negative=True)
+            return Sets(found.offsets, found.values, found.fingerprints, bad=found.bad)
         if is_list(items.type):
             return element_sets(items)
         if self._whole is not None:

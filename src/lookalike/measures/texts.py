@@ -10,14 +10,16 @@ The last two need to know in how many documents each shingle stands, which a pas
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from lookalike.config import Config
-from lookalike.represent.html import main_texts
 from lookalike.represent.text import shingle_texts
-from lookalike.represent.weights import Frequencies, bm25, count_shingles, drop_frequent, tf_idf
 from lookalike.types import Sets
+
+if TYPE_CHECKING:
+    from lookalike.represent.weights import Frequencies
 
 __all__ = ["Texts"]
 
@@ -34,10 +36,16 @@ class Texts:
 
     def plain(self, items: pa.Array) -> tuple[pa.Array, dict[str, int]]:
         """The texts that count, and how many web pages were no ordinary ones."""
-        return main_texts(items) if self._html else (items, {})
+        if not self._html:
+            return items, {}
+        from lookalike.represent.html import main_texts
+
+        return main_texts(items)
 
     def counted(self, items: pa.Array) -> Sets:
         """The shingles of each text with their numbers: what document frequencies are counted from."""
+        from lookalike.represent.weights import count_shingles
+
         return count_shingles(self.plain(items)[0], self._shingle)
 
     def sets(self, items: pa.Array) -> Sets:
@@ -47,6 +55,8 @@ class Texts:
 
     def bags(self, items: pa.Array) -> Sets:
         """The shingles of each text with their weights."""
+        from lookalike.represent.weights import bm25, count_shingles, tf_idf
+
         texts, noted = self.plain(items)
         counted = replace(count_shingles(texts, self._shingle), noted=noted)
         if self._weights == "count":
@@ -58,6 +68,8 @@ class Texts:
     def _sifted(self, sets: Sets) -> Sets:
         if self._max_share is None:
             return sets
+        from lookalike.represent.weights import drop_frequent
+
         assert self._frequencies is not None, "document frequencies are counted before shingles are left out"
         left, dropped = drop_frequent(sets, self._frequencies, self._max_share)
         more = {"dropped_shingles": dropped.shingles, "emptied_items": dropped.documents}

@@ -103,8 +103,8 @@ def grouped_keys(keys: U64Array, items: Dense) -> U64Array:
 def signatures(vectors: F32Array, seed: int, bits: int) -> U64Array:
     """So many sign bits of each vector, as words: not those of the bands."""
     blocks = -(-bits // width_of(vectors.shape[1]))
-    words = sign_bits(vectors, blocks, seed ^ _SIGNATURE_SEED).reshape(len(vectors), -1)
-    return np.ascontiguousarray(words[:, : bits // 64])
+    words = sign_bits(vectors, blocks, seed ^ _SIGNATURE_SEED)
+    return np.ascontiguousarray(words.reshape(len(vectors), blocks * words.shape[2])[:, : bits // 64])
 
 
 def most_differing(threshold: float, bits: int, loss: float = _LOSS) -> int:
@@ -177,7 +177,7 @@ class CosineJudge(Comparable):
 
 def _unit(offsets: I64Array, words: U64Array) -> F32Array:
     """The vectors of rows, scaled to length 1."""
-    table = words.reshape(len(offsets) - 1, -1)
+    table = words.reshape(len(offsets) - 1, len(words) // max(1, len(offsets) - 1))
     vectors = np.ascontiguousarray(table[:, _HEAD:]).view(np.float32)
     lengths = np.ascontiguousarray(table[:, _WORDS]).view(np.float64)
     unit: F32Array = (vectors / lengths[:, None]).astype(np.float32)

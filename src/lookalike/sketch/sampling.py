@@ -6,9 +6,9 @@ twice if it so happens, and hashes the bits it finds to one key. So the r bits a
 position came twice it would be a little less, and depend on D. Positions are drawn by a multiplication, which favours
 some by D/2³² at most.
 
-Single bits of many strings are slow to pick. 64 strings are therefore turned like a page: 64 × 64 bits are transposed
-in six rounds of swaps, and then one word holds the same position of all 64. A band collects r such words and turns them
-back. For 512 bits, 40 bands of 24: 0.21 µs a string, where picking bit by bit took 0.58 µs.
+Single bits of many strings are slow to pick. 64 strings are therefore turned like a page (`turning.py`), and then one
+word holds the same position of all 64. A band collects r such words and turns them back. For 512 bits, 40 bands of 24:
+0.21 µs a string, where picking bit by bit took 0.58 µs.
 
     D = 4, positions 2, 0, 2 of the string 0110 (position 0 first):  bits 1, 0, 1, lane 0b101
 """
@@ -17,8 +17,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from lookalike.jit import device, kernel
+from lookalike.jit import kernel
 from lookalike.simd import pointer
+from lookalike.sketch.turning import turn
 from lookalike.spec import GOLDEN, TOKEN_FACTOR, mix
 from lookalike.types import I64Array, U64Array
 
@@ -26,7 +27,6 @@ __all__ = ["fill_positions", "positions", "sample_rows", "sampled_keys"]
 
 _WORD = 64
 _SHIFT = np.uint64(32)
-_ONES = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
 @kernel("void(uint64, int64, int64[:,::1])")
@@ -47,23 +47,6 @@ def positions(bits: int, bands: int, rows: int, seed: int) -> I64Array:
     return out
 
 
-@device
-def _turn(square, at):
-    """Transpose the 64 words from square[at] on, of a pointer: bit c of word r becomes bit r of word c."""
-    size = 32
-    mask = _ONES >> _SHIFT
-    while size > 0:
-        shift = np.uint64(size)
-        for begin in range(at, at + _WORD, 2 * size):
-            for k in range(begin, begin + size):
-                upper, lower = square[k], square[k + size]
-                swapped = ((upper >> shift) ^ lower) & mask
-                square[k] = upper ^ (swapped << shift)
-                square[k + size] = lower ^ swapped
-        size //= 2
-        mask ^= mask << np.uint64(size)
-
-
 @kernel("void(Array(uint64,2,'C',readonly=True), Array(int64,2,'C',readonly=True), uint64[::1], uint64[:,::1])")
 def sample_rows(words, places, scratch, keys):
     """keys[t, i] = the chained `mix` of the bits of string i at places[t], 64 bits a step, begun with the band.
@@ -80,7 +63,7 @@ def sample_rows(words, places, scratch, keys):
         for word in range(width):
             for i in range(count):
                 turned[word * _WORD + i] = source[(first + i) * width + word]
-            _turn(turned, word * _WORD)
+            turn(turned, word * _WORD)
         for band in range(bands):
             begin = mix(np.uint64(band + 1) * GOLDEN)
             for i in range(_WORD):
@@ -91,7 +74,7 @@ def sample_rows(words, places, scratch, keys):
                     found[i] = turned[places[band, start + i]]
                 for i in range(taken, _WORD):
                     found[i] = np.uint64(0)
-                _turn(found, 0)
+                turn(found, 0)
                 for i in range(_WORD):
                     hashes[i] = mix(hashes[i] ^ found[i])
             for i in range(count):

@@ -5,19 +5,19 @@ with a bit each; fewer bands may have several bits of it, n/128 at most, which s
 pairs, that changes the chance of a band hardly: of 384 components, four of 512 bits agree with 0.9995·p⁴ at cosine 0.8
 and 0.9985·p⁴ at 0.5, which for twenty rows is a quarter of a percent of the pairs that meet in a band.
 
-The bits of a block come side by side, 64 to a word, so r words are the bits of 64 bands: as the rows of a square of
-64 x 64 bits, which is turned over by swapping ever smaller halves (six steps for 64 bands instead of 64·r single bits).
+The bits of a block come side by side, 64 to a word, so r words are the bits of 64 bands: as the rows of a square, which
+is turned over (`turning.py`).
 
     blocks 0b0110, 0b0011 (bit 0 right):  band 0 has 0 and 1, band 1 has 1 and 1, band 2 has 1 and 0, band 3 has 0 and 0
-
-Source of the transposition: Warren, "Hacker's Delight", section 7-3.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from lookalike.jit import device, kernel
+from lookalike.jit import kernel
+from lookalike.simd import pointer
+from lookalike.sketch.turning import turn
 from lookalike.spec import GOLDEN, mix
 from lookalike.types import U64Array
 
@@ -42,36 +42,17 @@ def blocks_for(bands: int, rows: int, width: int) -> int:
     return -(-rows // share) * -(-bands * share // width)
 
 
-@device
-def _transpose(square):
-    """Bit j of word i becomes bit i of word j."""
-    half = 32
-    mask = np.uint64(0x00000000FFFFFFFF)
-    while half > 0:
-        shift = np.uint64(half)
-        at = 0
-        while at < _WORD:
-            for i in range(at, at + half):
-                low, high = square[i], square[i + half]
-                moved = ((low >> shift) ^ high) & mask
-                square[i + half] = high ^ moved
-                square[i] = low ^ (moved << shift)
-            at += 2 * half
-        half >>= 1
-        mask ^= mask << np.uint64(half)
-
-
-@kernel("void(Array(uint64,3,'C',readonly=True), int64, int64, int64, uint64[:,::1])")
-def key_rows(bits, bands, rows, share, keys):
+@kernel("void(Array(uint64,3,'C',readonly=True), int64, int64, int64, uint64[::1], uint64[:,::1])")
+def key_rows(bits, bands, rows, share, scratch, keys):
     """keys[j, i] = the chained `mix` of the r bits of band j of item i, 64 bits a step, begun with the band.
 
     Bit i of band j is in block i / share (after those of bands for which there was no room before) at position
-    j + (i mod share)·width/share, j counted from the first band of its blocks.
+    j + (i mod share)·width/share, j counted from the first band of its blocks. `scratch` holds 64 words.
     """
     width = bits.shape[2] * _WORD // share
     words = width // _WORD
     each = (rows + share - 1) // share
-    square = np.empty(_WORD, np.uint64)
+    square = pointer(scratch)
     for item in range(len(bits)):
         for first in range(0, bands, _WORD):
             group, word = first // width, (first % width) // _WORD
@@ -84,7 +65,7 @@ def key_rows(bits, bands, rows, share, keys):
                     square[i] = np.uint64(0)
                     if place < rows:
                         square[i] = bits[item, group * each + place // share, word + place % share * words]
-                _transpose(square)
+                turn(square, 0)
                 for j in range(count):
                     keys[first + j, item] = mix(keys[first + j, item] ^ square[j])
 
@@ -92,5 +73,6 @@ def key_rows(bits, bands, rows, share, keys):
 def sign_keys(bits: U64Array, bands: int, rows: int) -> U64Array:
     """The keys of all bands, a row each, from the sign bits of `blocks_for` blocks."""
     keys = np.empty((bands, len(bits)), np.uint64)
-    key_rows(bits, bands, rows, shared_rows(bands, bits.shape[2] * _WORD), keys)
+    scratch = np.empty(_WORD, np.uint64)
+    key_rows(bits, bands, rows, shared_rows(bands, bits.shape[2] * _WORD), scratch, keys)
     return keys

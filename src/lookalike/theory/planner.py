@@ -65,14 +65,19 @@ BAND_NS = 40.0  # per band and item: grouping 1M items x 16 bands took 0.3 to 0.
 VERIFY_NS = 1_000.0  # per candidate: exact similarity of two sets of hundreds of shingles, read from memory
 REREAD_NS = 25.0  # per shingle of an item that has a candidate: reading and shingling it again, and sorting its set
 
+JOIN_NS = 100.0  # per shingle where all items are joined: counting it, marking and writing entries, grouping them
+
 KEY_BYTES = 8  # per band and item
 ITEM_BYTES = 24  # per item: its id and its place
 
+JOINED = "an exact join by rare elements"
 PRIOR_MEAN = 0.014
 ALTERNATIVES = 3
 # The longest sketch that is thought of: min-hash slots, and bits, which cost less.
 MOST_SLOTS = 4096
 MOST_BITS = 32768
+# What takes no longer than this is not worth a plan: all pairs are compared.
+MOMENT_NS = 5e7
 # Widths of stable projections that are tried, as multiples of the largest distance that counts.
 WIDTHS = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0)
 
@@ -99,6 +104,7 @@ def prices_of(measure: str, size: float, *, sparse: bool = False) -> Prices:
             band=BAND_NS,
             verify=50.0 + 5.0 * size,
             again=4.0 * REREAD_NS * size,
+            pair=50.0 + 5.0 * size,
             at_once=1024,
             apart=128,
         )
@@ -115,7 +121,8 @@ def prices_of(measure: str, size: float, *, sparse: bool = False) -> Prices:
         pair = 0.15 + (0.0046 if measure == "euclidean" else 0.05) * size
         return Prices(2.0 + 0.045 * size, BAND_NS, verify=20.0 + 0.3 * size, again=2.0 * size, pair=pair)
     if measure == "weighted-jaccard":
-        return Prices(slot=100.0 + size / 10.0, band=BAND_NS, verify=2.0 * VERIFY_NS, again=4.0 * REREAD_NS * size)
+        pair = 50.0 + 5.0 * size
+        return Prices(slot=100.0 + size / 10.0, band=BAND_NS, verify=pair, again=4.0 * REREAD_NS * size, pair=pair)
     return Prices(slot=SKETCH_NS * size, band=BAND_NS, verify=VERIFY_NS, again=REREAD_NS * size)
 
 
@@ -204,7 +211,7 @@ class Plan:
     @property
     def shape(self) -> str:
         """The choice in words, such as "16 bands of 6 rows"."""
-        return _shape(self.bands, self.rows, self.width)
+        return JOINED if self.measure == "containment" else _shape(self.bands, self.rows, self.width)
 
     @property
     def top(self) -> float:
@@ -286,6 +293,8 @@ def plan(
 
     Deterministic: no clock and no random number; equal costs go to fewer slots.
     """
+    if measure == "containment":
+        return _join(threshold, recall, bands, rows, items, set_size)
     distance = order_of(measure) is not None
     if distance:
         threshold = _positive("max_distance", threshold)
@@ -312,9 +321,10 @@ def plan(
         if not found and whole_cost is None:
             raise OptionError(_out_of_reach(searches[0].slot, threshold, recall, most))
         asked: float | None = recall
-        if whole_cost is not None and (not found or whole_cost.cost.total <= found[0][0].cost.total):
+        few = whole_cost is not None and whole_cost.cost.verify * items <= MOMENT_NS
+        if whole_cost is not None and (few or not found or whole_cost.cost.total <= found[0][0].cost.total):
             chosen, others = whole_cost, [option for option, _ in found]
-            why = _why_exhaustive(chosen, others)
+            why = "so few items that all pairs are compared" if few else _why_exhaustive(chosen, others)
         else:
             chosen, search = found[0]
             others = [option for option, _ in found[1:]] + ([] if whole_cost is None else [whole_cost])
@@ -369,6 +379,29 @@ def _without_family(
     cost = Cost(0.0, 0.0, (prices.pair or 0.0) * pairs, prices.again)
     why = "no hash functions are known for orders above 2: all pairs are compared"
     return Plan(measure, threshold, recall, 0, 0, 1.0, items, pairs, cost, ITEM_BYTES, why, ())
+
+
+def _join(threshold: float, recall: float, bands: int | None, rows: int | None, items: int, set_size: float) -> Plan:
+    """The plan for containment: always an exact join by rare elements, which finds every pair."""
+    if bands is not None or rows is not None:
+        raise OptionError("containment has no bands and rows: it is an exact join by rare elements")
+    threshold, items = share("threshold", threshold, open_top=False), whole("items", items)
+    set_size = _positive("set_size", set_size)
+    return Plan(
+        measure="containment",
+        threshold=threshold,
+        recall=share("recall", recall, open_top=True),
+        bands=0,
+        rows=0,
+        expected_recall=1.0,
+        items=items,
+        candidates_per_item=1.0,
+        cost=Cost(0.0, JOIN_NS * set_size, VERIFY_NS, REREAD_NS * set_size),
+        memory_per_item=ITEM_BYTES,
+        why="the sizes of two sets may differ by any factor, and min-hash sees only their Jaccard similarity: the "
+        "join compares what shares one of the rarest elements, and misses nothing",
+        alternatives=(),
+    )
 
 
 def _shape(bands: int, rows: int, width: float | None) -> str:
