@@ -43,7 +43,8 @@ def force(monkeypatch: pytest.MonkeyPatch) -> Force:
 
 
 def run_of(verb: str, items: Any, work: Work | None = None, **options: Any) -> Found:
-    chosen: dict[str, Any] = {"shingle": "word:2", "threshold": 0.2, "bands": 60, "rows": 2} | options
+    shingle = None if isinstance(items, list) and isinstance(items[0], set) else "word:2"
+    chosen: dict[str, Any] = {"shingle": shingle, "threshold": 0.2, "bands": 60, "rows": 2} | options
     return find(open_source(items), make_config(**chosen), verb=verb, work=work)
 
 
