@@ -30,6 +30,7 @@ class Auditing:
     def __init__(self, config: Config, measure: Measure, probe_from: int) -> None:
         judge = measure.judge(replace(config, verify="exact"))
         assert judge is not None
+        judge = judge.plain()
         self._judge: Judge = judge
         self._audit: Audit | RowAudit
         self._rows = OverlapAudit if config.scale.is_directed or hasattr(judge, "overlap") else RowAudit

@@ -57,6 +57,10 @@ class Judge(Protocol):
         """The score of each pair of rows, or less than the threshold where it is below that."""
         ...
 
+    def plain(self) -> Judge:
+        """The same without signatures, for comparisons that no bucket suggests."""
+        ...
+
     def crossed(self, offsets: I64Array, words: U64Array, left: I64Array, right: I64Array) -> BoolArray:
         """Of each of some rows with each of others, whether they may match: (left x right), never wrong about "no"."""
         ...

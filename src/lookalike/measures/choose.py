@@ -102,7 +102,7 @@ def measure_of(
     if name == "cosine" and form == "vectors":
         from lookalike.measures.vectors import Cosine
 
-        return Cosine(dimensions, config.seed)
+        return Cosine(dimensions, plan, config.seed)
     if name == "cosine":
         from lookalike.measures.bags import SparseCosine
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +17,10 @@ class Comparable:
     """What judges of any rows have in common: nothing is known of a pair before it is compared."""
 
     has_elements = False
+
+    def plain(self) -> Any:
+        """There are no signatures."""
+        return self
 
     def crossed(self, offsets: I64Array, words: U64Array, left: I64Array, right: I64Array) -> BoolArray:
         """Any row may match any other."""

@@ -26,16 +26,17 @@ from lookalike.measures.rows import Comparable
 from lookalike.represent.vectors import dense
 from lookalike.sketch.rotation import flips, rotate_signs, sign_bits, width_of
 from lookalike.sketch.signs import blocks_for, sign_keys
+from lookalike.theory import Plan
 from lookalike.theory.families import cosine as agreeing
 from lookalike.types import BoolArray, Dense, F32Array, F64Array, I64Array, U32Array, U64Array
 from lookalike.verify.cosine import cosine, norms
+from lookalike.verify.products import products_of
 from lookalike.verify.scan import all_pairs_above
 
 __all__ = ["Cosine", "CosineJudge", "SignJudge", "most_differing"]
 
 _BITS = 512
 _WORDS = _BITS // 64
-_HEAD = _WORDS + 1
 # Of the pairs at the threshold, the share that the signature may lose.
 _LOSS = 1e-5
 # The signature's directions are those of another seed.
@@ -47,9 +48,10 @@ class Cosine:
 
     name = "cosine"
 
-    def __init__(self, dimensions: int | None, seed: int) -> None:
+    def __init__(self, dimensions: int | None, plan: Plan | None, seed: int) -> None:
         self.dimensions = dimensions
         self.seed = seed
+        self._hashed = plan is not None and not plan.exhaustive
         self._flips: tuple[int, F32Array] | None = None
 
     def represent(self, items: pa.Array, groups: U64Array | None = None) -> Dense:
@@ -79,7 +81,9 @@ class Cosine:
     def judge(self, config: Config) -> Judge | None:
         if config.verify == "none":
             return None
-        return SignJudge(config) if config.verify == "sketch" else CosineJudge(config)
+        if config.verify == "sketch":
+            return SignJudge(config)
+        return CosineJudge(config, signed=self._hashed)
 
 
 def vectors_of(items: pa.Array, dimensions: int | None) -> Dense:
@@ -140,48 +144,55 @@ class CosineJudge(Comparable):
 
     lowest = -math.inf
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, *, signed: bool = True) -> None:
+        self._config = config
         self.threshold = config.threshold
         self._seed = config.seed
+        # Words of a row's signature; where no bucket is walked, none is needed.
+        self._words = _WORDS if signed else 0
 
     def lengths(self, sizes: U32Array) -> I64Array:
         sizes = sizes.astype(np.int64)
-        return np.where(sizes > 0, _HEAD + (sizes + 1) // 2, 0)
+        return np.where(sizes > 0, self._words + 1 + (sizes + 1) // 2, 0)
 
     def rows(self, items: Dense) -> tuple[I64Array, U64Array]:
         values = items.values if items.present.all() else items.values[items.present]
-        words = np.concatenate(
-            [signatures(values, self._seed, _BITS), norms(values).view(np.uint64)[:, None], component_words(values)],
-            axis=1,
-        )
+        parts = [norms(values).view(np.uint64)[:, None], component_words(values)]
+        if self._words:
+            parts.insert(0, signatures(values, self._seed, _BITS))
+        words = np.concatenate(parts, axis=1)
         return row_offsets(items, words), words.reshape(-1)
 
     def compare(
         self, offsets: I64Array, words: U64Array, left: I64Array, right: I64Array, threshold: float
     ) -> F64Array:
-        return cosine(offsets, words, left, right, threshold, _WORDS)
+        return cosine(offsets, words, left, right, threshold, self._words)
+
+    def plain(self) -> CosineJudge:
+        return CosineJudge(self._config, signed=False)
 
     def crossed(self, offsets: I64Array, words: U64Array, left: I64Array, right: I64Array) -> BoolArray:
         """By products of float32, whose rounding is far below the margin."""
-        unit = _unit(offsets, words)
-        crossed: BoolArray = unit[left] @ unit[right].T >= np.float32(self.threshold - 1e-3)
+        unit = self._unit(offsets, words)
+        crossed: BoolArray = products_of(unit[left], unit[right]) >= np.float32(self.threshold - 1e-3)
         return crossed
 
     def likeness(self, offsets: I64Array, words: U64Array) -> Likeness | None:
+        if not self._words:
+            return None
         first = words[offsets[:-1, None] + np.arange(_WORDS)].reshape(-1)
         return Likeness(first, _WORDS, most_differing(self.threshold, _BITS))
 
     def scan(self, offsets: I64Array, words: U64Array, threads: int) -> Iterator[tuple[I64Array, I64Array]]:
-        return all_pairs_above(_unit(offsets, words), self.threshold, threads)
+        return all_pairs_above(self._unit(offsets, words), self.threshold, threads)
 
-
-def _unit(offsets: I64Array, words: U64Array) -> F32Array:
-    """The vectors of rows, scaled to length 1."""
-    table = words.reshape(len(offsets) - 1, len(words) // max(1, len(offsets) - 1))
-    vectors = np.ascontiguousarray(table[:, _HEAD:]).view(np.float32)
-    lengths = np.ascontiguousarray(table[:, _WORDS]).view(np.float64)
-    unit: F32Array = (vectors / lengths[:, None]).astype(np.float32)
-    return unit
+    def _unit(self, offsets: I64Array, words: U64Array) -> F32Array:
+        """The vectors of rows, scaled to length 1."""
+        table = words.reshape(len(offsets) - 1, len(words) // max(1, len(offsets) - 1))
+        vectors = np.ascontiguousarray(table[:, self._words + 1 :]).view(np.float32)
+        lengths = np.ascontiguousarray(table[:, self._words]).view(np.float64)
+        unit: F32Array = (vectors / lengths[:, None]).astype(np.float32)
+        return unit
 
 
 class SignJudge(Comparable):

@@ -36,8 +36,17 @@ from lookalike.jit import kernel
 from lookalike.types import F64Array
 
 __all__ = [
-    "BYTES_PAY", "LANES", "MOST_COMPONENTS", "Bytes", "byte_products", "float_products", "pack_bytes", "pack_floats",
-    "packed_floats", "padded",
+    "BYTES_PAY",
+    "LANES",
+    "MOST_COMPONENTS",
+    "Bytes",
+    "byte_products",
+    "float_products",
+    "pack_bytes",
+    "pack_floats",
+    "packed_floats",
+    "padded",
+    "products_of",
 ]  # fmt: skip
 
 F32Array = NDArray[np.float32]
@@ -268,6 +277,14 @@ def packed_floats(vectors: F32Array) -> F32Array:
     packed = np.empty(padded(len(vectors)) * vectors.shape[1], np.float32)
     pack_floats(vectors, packed)
     return packed
+
+
+def products_of(x: F32Array, y: F32Array) -> F32Array:
+    """x_i · y_j in float32, each of some vectors with each of others: as many operations as BLAS, and no threads."""
+    stride = padded(len(y))
+    near = np.empty(padded(len(x)) * stride, np.float32)
+    float_products(packed_floats(x), len(x), packed_floats(y), stride // LANES, x.shape[1], near)
+    return near.reshape(-1, stride)[: len(x), : len(y)]
 
 
 class Bytes(NamedTuple):
