@@ -40,7 +40,7 @@ LAYERS: list[dict[str, set[str]]] = [
         "io": set(),
     },
     {"certify": set(), "explain": set(), "measures": set(), "page": set(), "store": set()},
-    {"items": set(), "grouping": set()},
+    {"items": set(), "grouping": set(), "nearest": set()},
     # What stages are made of, each beside the others.
     {
         "auditing": set(),
@@ -52,19 +52,21 @@ LAYERS: list[dict[str, set[str]]] = [
         "room": set(),
         "sample": set(),
         "specimens": set(),
+        "sources": set(),
     },
+    {"frequencies": set()},
     {"planning": set(), "sketching": set(), "comparing": set()},
     {"clustering": set(), "matched": {"clustering"}},
     {"pipeline": set(), "certificate": set()},
-    {"outcome": set(), "reporting": {"outcome"}},
-    {"results": {"run_folder"}, "run_folder": set()},
+    {"outcome": set(), "examples": {"outcome"}, "reporting": {"outcome"}},
+    {"searching": set(), "results": {"run_folder"}, "run_folder": set()},
     {"api": set()},
     {"cli": set()},
 ]
 
 # What a folder may know of the layers before it, where that is less than everything.
 ONLY = {
-    "theory": {"errors"},
+    "theory": {"errors", "scale"},
     "io": {"errors", "jit", "parallel", "spec", "types"},
     "sketch": {"jit", "simd", "spec", "types"},
     "collide": {"jit", "spec", "types"},
@@ -139,6 +141,11 @@ def test_imports_point_one_way(path: Path) -> None:
         assert others <= ONLY[own], f"{own} knows more than it should: {others - ONLY[own]}"
 
 
+def test_no_module_has_the_name_of_something_public() -> None:
+    """An imported module becomes an attribute of the package, and would hide the function of that name."""
+    assert {unit(module) for module in MODULES if module != "lookalike"} & set(lookalike.__all__) == set()
+
+
 def test_nothing_imports_the_command_line() -> None:
     outside = [path for path in FILES if "cli" not in path.relative_to(ROOT).parts]
     assert not [path for path in outside if any(unit(name) == "cli" for name in imports(path))]
@@ -173,6 +180,12 @@ TWINS = {
     "_hash_spans": "tests.reference.hashing:hash_bytes",
     "collect_bags": "tests.reference.bags:collected",
     "fingerprint_vectors": "tests.reference.vectors:vector_fingerprint",
+    "count_repeats": "collections:Counter",
+    "_add_counts": "tests.reference.weighted:document_counts",
+    "_read_counts": "tests.reference.weighted:document_counts",
+    "_weigh_tf_idf": "tests.reference.weighted:tf_idf",
+    "_weigh_bm25": "tests.reference.weighted:bm25",
+    "_fingerprint_bags": "tests.reference.weighted:weighted_fingerprint",
     "_fill_constants": "tests.reference.hashing:minhash_constants",
     "minhash_rows": "tests.reference.hashing:signature",
     "fill_flips": "tests.reference.vectors:flip_signs",
@@ -182,6 +195,8 @@ TWINS = {
     "project_rows": "tests.reference.vectors:stable_slot",
     "fill_positions": "tests.reference.bits:positions",
     "sample_rows": "tests.reference.bits:sampled_key",
+    "whole_weights": "tests.reference.vectors:whole_weights",
+    "scatter_rows": "tests.reference.vectors:scattered",
     "dart_rows": "tests.reference.weighted:dart_signature",
     "band_rows": "tests.reference.hashing:band_keys",
     "select_keys": "tests.reference.buckets:select",
@@ -208,6 +223,10 @@ TWINS = {
     "score_lists": "tests.reference.vectors:best_items",
     "collect_pairs": "tests.reference.vectors:pairs_reaching",
     "manhattan_block": "tests.reference.vectors:score",
+    "float_products": "tests.reference.vectors:score",
+    "byte_products": "tests.reference.vectors:score",
+    "pack_floats": "tests.reference.vectors:side_by_side",
+    "pack_bytes": "tests.reference.vectors:rounded",
     "nearest_bits": "tests.reference.vectors:nearest_by_bits",
     "pack_bags": "tests.reference.weighted:row_words",
     "weighted_jaccard_pairs": "tests.reference.weighted:weighted_jaccard",

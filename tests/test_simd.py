@@ -11,7 +11,9 @@ from lookalike.jit import kernel
 from lookalike.simd import (
     add,
     apart,
+    bits_of,
     broadcast,
+    float_of,
     higher,
     highest,
     load,
@@ -46,6 +48,16 @@ def _lanes(x, y, out):  # type: ignore[no-untyped-def]
 def _first(x, position, count, out):  # type: ignore[no-untyped-def]
     prefetch(x, position + 1000000)
     store(out, 0, load_first(x, position, count))
+
+
+@kernel("int64(float64)")
+def _bits_of(x):  # type: ignore[no-untyped-def]
+    return bits_of(x)
+
+
+@kernel("float64(int64)")
+def _float_of(x):  # type: ignore[no-untyped-def]
+    return float_of(x)
 
 
 @kernel("float64(Array(float64,1,'C',readonly=True))")
@@ -95,3 +107,10 @@ def test_bits_are_counted_as_python_counts_them() -> None:
     _bits(x, y, out)
     differ = [(int(a) ^ int(b)).bit_count() for a, b in zip(x[1:], y, strict=False)]
     assert out.tolist() == [sum(differ), *[sum(differ[:n]) for n in range(9)], int(x[0]).bit_count()]
+
+
+def test_the_bits_of_a_float_are_those_of_memory() -> None:
+    for value in (0.0, -0.0, 1.0, -2.5, 5e-324, 1e308, float("inf")):
+        bits = int(np.float64(value).view(np.int64))
+        assert _bits_of(value) == bits
+        assert np.float64(_float_of(bits)).view(np.int64) == bits

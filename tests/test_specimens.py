@@ -33,7 +33,6 @@ def grouped(items: int, bands: list[list[list[int]]], giant: list[int]) -> Group
     [
         (pa.array(["a", "b", None, "d"]), {11: "b", 12: ""}),
         (pa.array([b"a", b"\xff", None, b"d"]), {11: "\ufffd", 12: ""}),
-        (pa.array([[1], [2, 3], [], [4]]), {11: "2, 3", 12: ""}),
         (pa.array(["a", "x" * 10**5, "y", "d"]), {11: "x" * 4000, 12: "y"}),
     ],
 )
@@ -43,6 +42,42 @@ def test_the_texts_of_chosen_items_are_caught_and_cut(values: pa.Array, texts: d
     specimens.catch(10, values)
     specimens.catch(20, values)
     assert specimens.texts == texts
+
+
+PAIRS = pa.list_(pa.struct([("element", pa.string()), ("weight", pa.float64())]))
+SIDE_BY_SIDE = pa.struct([("indices", pa.list_(pa.int64())), ("values", pa.list_(pa.float64()))])
+
+
+@pytest.mark.parametrize(
+    ("form", "values", "text"),
+    [
+        ("sets", pa.array([[2, 3]]), "2, 3"),
+        ("sets", pa.array([["a"] * 70]), ", ".join(["a"] * 60) + ", … 70 elements"),
+        ("sets", pa.array([["a" * 100, "b"]]), "a" * 80 + "…, b"),
+        ("vectors", pa.array([[1.5, -0.25]], pa.list_(pa.float32())), "1.5, -0.25"),
+        ("vectors", pa.array([[1 / 3] * 384], pa.list_(pa.float32(), 384)), "0.3333, " * 8 + "… 384 components"),
+        ("vectors", pa.array([[1.0, None]], pa.list_(pa.float32())), "1, null"),
+        ("vectors", pa.array([np.arange(9, dtype="<f4").tobytes()]), "0, 1, 2, 3, 4, 5, 6, 7, … 9 components"),
+        ("bits", pa.array([b"\x9f\x3a\x01\xc4\xff"], pa.binary(5)), "9f3a 01c4 ff"),
+        ("bits", pa.array([bytes(128)]), "0000 " * 16 + "… 1,024 bits"),
+        ("bits", pa.array([[True, False, False, False]]), "80"),
+        ("bits", pa.array([-1], pa.int16()), "ffff"),
+        ("bags", pa.array([[{"element": "a", "weight": 0.5}, {"element": "b", "weight": 2.0}]], PAIRS), "b: 2, a: 0.5"),
+        ("bags", pa.array([[("a", 0.5), ("b", -2.0)]], pa.map_(pa.string(), pa.float64())), "b: -2, a: 0.5"),
+        ("bags", pa.array([{"indices": [4, 7], "values": [1.0, 3.0]}], SIDE_BY_SIDE), "7: 3, 4: 1"),
+        ("bags", pa.array([["a", "b", "a"]]), "a: 2, b: 1"),
+        (
+            "bags",
+            pa.array([[f"w{i:02}" for i in range(20)]]),
+            ", ".join(f"w{i:02}: 1" for i in range(12)) + ", … 20 elements",
+        ),
+        ("vectors", pa.array([None], pa.list_(pa.float32())), ""),
+    ],
+)
+def test_items_of_every_form_are_told_in_short(form: str, values: pa.Array, text: str) -> None:
+    specimens = Specimens(np.array([0]), form)
+    specimens.catch(0, values)
+    assert specimens.texts == {0: text}
 
 
 def test_pairs_of_buckets_copies_and_giant_items_are_chosen_the_same_each_time() -> None:

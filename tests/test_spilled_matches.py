@@ -11,10 +11,11 @@ import pyarrow as pa
 import pytest
 
 from lookalike.config import make_config
+from lookalike.examples import examples
 from lookalike.io import open_source
 from lookalike.outcome import clusters_table, most_similar, pairs_table, removed_table
 from lookalike.pipeline import Found, find
-from lookalike.reporting import cluster_report, examples, report
+from lookalike.reporting import cluster_report, report
 from lookalike.results import Pairs
 from lookalike.store.work import Work
 from tests.near_copies import near_copies

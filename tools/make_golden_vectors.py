@@ -9,7 +9,10 @@ Numbers are hexadecimal: 16 digits for 64 bits, 8 for a min-hash slot. A text th
 options and each shingle, how many elements there are, a colon, and both halves of the fingerprint, which
 commits to all of them. `default` has more, with the options that the kind of shingle has by default: the
 `elements`, sorted, where they are few; the `slots` of K = 16 for the seeds 0 and 1; and the band `keys` of
-the first for b = 4, r = 4. `bands` has the keys of other b and r for given slots.
+the first for b = 4, r = 4. `bands` has the keys of other b and r for given slots. `bags` has weighted sets, element
+and the bits of its float32 weight, with their fingerprint, the `slots` of K = 16 darts for the seeds 0 and 1, and of
+two blocks of 1,024 sign bits (seed 0) the first 128, every second weight by element being negative there. `vectors`
+has both halves of the fingerprints of vectors.
 
 The texts keep to Unicode 14, so that every supported Python writes the same file.
 """
@@ -17,13 +20,16 @@ The texts keep to Unicode 14, so that every supported Python writes the same fil
 from __future__ import annotations
 
 import json
+import struct
 import unicodedata
 from collections.abc import Set
 from pathlib import Path
 from typing import Any
 
-from tests.reference import hashing
+from tests.reference import hashing, weighted
 from tests.reference import text as twin
+from tests.reference import vectors as sparse
+from tests.reference.vectors import vector_fingerprint
 
 OUTPUT = Path(__file__).resolve().parents[1] / "tests" / "golden" / "vectors.json"
 
@@ -90,6 +96,19 @@ INTEGERS = [0, 1, 2, 255, 2**31, 2**32 - 1, 2**63 - 1, -1, -2, -(2**63)]
 STRINGS = [b"", b"\0", b"a", b"seven", b"eightbyt", b"nine byte", b"sixteen bytes...", b"seventeen bytes..",
            bytes(range(64)), b"\xff" * 24]  # fmt: skip
 
+VECTORS: list[list[float]] = [[0.0], [-0.0], [1.0, -2.5], [0.1, 0.2, 0.3], [1e-45, 3e38, -1.0, 0.0, 7.0]]
+
+
+def both(halves: tuple[int, int]) -> str:
+    return "".join(map(hex64, halves))
+
+
+BAGS: dict[str, dict[int, float]] = {
+    "one element": {7: 1.0},
+    "weights from 2^-20 to 2^20": {1: 0.5, 2**63: 3.25, 0xDEADBEEF: 2.0**-20, 2**64 - 1: 2.0**20, 12345: 1.5 * 2.0**19},
+    "counts": {hashing.hash_int(i): float(i + 1) for i in range(20)},
+}
+
 
 def hex64(value: int) -> str:
     return f"{value:016x}"
@@ -132,6 +151,18 @@ def band_vectors() -> list[dict[str, Any]]:
     ]
 
 
+def bag_vectors(name: str, bag: dict[int, float]) -> dict[str, Any]:
+    signed = {x: -bag[x] if i % 2 else bag[x] for i, x in enumerate(sorted(bag))}
+    blocks = sparse.sparse_signs(signed, 2, 1024, 0)
+    return {
+        "name": name,
+        "bag": {hex64(x): struct.pack(">f", w).hex() for x, w in bag.items()},
+        "fingerprint": "".join(map(hex64, weighted.weighted_fingerprint(bag))),
+        "slots": ["".join(f"{slot:08x}" for slot in weighted.dart_signature(bag, K, seed)) for seed in SEEDS],
+        "signs": ["".join(map(str, block[:128])) for block in blocks],
+    }
+
+
 def default_options(shingle: str) -> str:
     return DEFAULTS[shingle.split(":")[0]]
 
@@ -157,6 +188,8 @@ def vectors() -> dict[str, Any]:
         "hash_bytes": {data.hex(): hex64(hashing.hash_bytes(data)) for data in STRINGS},
         "hash_bytes_from_c1": {data.hex(): hex64(hashing.hash_bytes(data, hashing.C1)) for data in STRINGS},
         "bands": band_vectors(),
+        "bags": [bag_vectors(name, bag) for name, bag in BAGS.items()],
+        "vectors": [{"vector": vector, "fingerprint": both(vector_fingerprint(vector))} for vector in VECTORS],
         "defaults": DEFAULTS,
         "texts": [text_vectors(name, text) for name, text in TEXTS.items()],
     }

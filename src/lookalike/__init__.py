@@ -11,10 +11,22 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lookalike.api import clusters, dedup, pairs, plan
+    from lookalike.api import clusters, dedup, edges, images, neighbors, pairs, plan
     from lookalike.errors import InputError, LookalikeError, OptionError, OutputError
 
-__all__ = ["InputError", "LookalikeError", "OptionError", "OutputError", "clusters", "dedup", "pairs", "plan"]
+__all__ = [
+    "InputError",
+    "LookalikeError",
+    "OptionError",
+    "OutputError",
+    "clusters",
+    "dedup",
+    "edges",
+    "images",
+    "neighbors",
+    "pairs",
+    "plan",
+]
 
 __version__ = "0.1.0"
 
@@ -25,6 +37,9 @@ _HOME = {
     "OutputError": "errors",
     "clusters": "api",
     "dedup": "api",
+    "edges": "api",
+    "images": "api",
+    "neighbors": "api",
     "pairs": "api",
     "plan": "api",
 }

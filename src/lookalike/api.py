@@ -1,16 +1,24 @@
-"""The four verbs: `pairs`, `clusters`, `dedup`, `plan`.
+"""The five verbs: `pairs`, `clusters`, `dedup`, `neighbors`, `plan`; and `edges` and `images`, which make items.
 
 `items` is a path, glob or folder (a `str` or `Path`, or a list of `Path`), a list of texts (`str`), a list of sets, a
-dict from id to item, a pandas or polars frame or series, an Arrow table, or a Hugging Face dataset.
+dict from id to item, a pandas or polars frame or series, an Arrow table, a Hugging Face dataset, an array or tensor of
+vectors, a sparse matrix, a list of dicts {element: weight}, or what `edges` and `images` give.
 
 The options of the first three:
 
+    measure     jaccard, weighted-jaccard, containment, cosine, hamming, euclidean, manhattan or lr:R; by default
+                Jaccard for text and sets, cosine for vectors, weighted Jaccard for bags, Hamming for bits
     threshold   the similarity from which two items count as alike, above 0 and up to 1
+    max_distance the distance up to which two items count as alike, for euclidean, manhattan and lr:R
     recall      the share of the pairs right at the threshold that must be found
     shingle     how text becomes a set: "word:5", "char:9", "word:3:bag"
     normalize   what is ignored about text: lower, accents, digits, punctuation, whitespace
     tokens      a callable from a text to its tokens, instead of words
+    html        items are web pages: their main text counts, without menus and footers
+    max_share   shingles that stand in more than this share of all documents are left out
+    weights     how much a shingle counts in weighted Jaccard and cosine: tf-idf, bm25 or count
     column, id  which columns hold the items and their ids (several columns are joined)
+    vectors, sets  the column with the items, where it is to be taken for vectors, or for sets
     verify      "exact" (precision 1), "sketch" (estimated similarity), or "none" (candidates as they are)
     cluster     "representative" (every removed item matches its keeper), or "components"
     keep        first, last, longest, shortest, max:COLUMN, min:COLUMN, prefer:COLUMN=a,b, or a callable
@@ -25,6 +33,7 @@ The options of the first three:
 
 from __future__ import annotations
 
+import os
 from difflib import get_close_matches
 from functools import cache
 from inspect import Parameter, Signature, signature
@@ -32,16 +41,17 @@ from typing import Any
 
 from lookalike.config import make_config
 from lookalike.errors import OptionError
-from lookalike.io import open_source
+from lookalike.io import Source, open_source
 from lookalike.pipeline import Found, find
+from lookalike.planning import plan_for
 from lookalike.progress import SILENT, Progress
 from lookalike.results import Clusters, Dedup, Pairs
-from lookalike.sample import background
-from lookalike.shingle import parse_shingle
+from lookalike.searching import Neighbors, find_neighbors
+from lookalike.sources import Reading, edges_of
 from lookalike.theory import Plan
 from lookalike.theory import plan as choose
 
-__all__ = ["clusters", "dedup", "pairs", "plan"]
+__all__ = ["clusters", "dedup", "edges", "images", "neighbors", "pairs", "plan"]
 
 _READING = ("format", "skip_bad", "limit")
 
@@ -82,10 +92,68 @@ def dedup(items: Any, **options: Any) -> Dedup:
     return Dedup(_find("dedup", items, options))
 
 
+def neighbors(
+    items: Any,
+    queries: Any = None,
+    *,
+    k: int = 10,
+    recall: float = 0.9,
+    measure: str = "cosine",
+    column: str | None = None,
+    id: str | None = None,
+    seed: int = 0,
+    threads: int | None = None,
+    progress: Progress = SILENT,
+    **reading: Any,
+) -> Neighbors:
+    """The k items that are nearest to each query; without queries, to each item among the others.
+
+    `measure` is cosine, euclidean or manhattan. At least a share `recall` of the true k is found on average; 1 compares
+    all. What was planned for that on a sample of the items is in the result's `plan`.
+
+    >>> import lookalike, numpy
+    >>> lookalike.neighbors(numpy.eye(3), numpy.array([[1.0, 0.2, 0.0]]), k=2).table.to_pylist()[0]["id"]
+    0
+    """
+    odd = next((name for name in reading if name not in _READING), None)
+    if odd is not None:
+        raise OptionError(f"neighbors has no option {odd!r}")
+    other = None if queries is None else open_source(queries, **reading)
+    return find_neighbors(
+        open_source(items, **reading), other, k=k, recall=recall, measure=measure, column=column, id=id, seed=seed,
+        threads=threads, progress=progress,
+    )  # fmt: skip
+
+
+def edges(
+    items: Any, of: str, by: str, weight: str | None = None, *, undirected: bool = False, **reading: Any
+) -> Source:
+    """Items from rows (of, by[, weight]): each value of the column `of` with the values of `by` that stand beside it.
+
+    >>> import lookalike
+    >>> bought = {"user": ["ann", "ann", "bob", "bob"], "item": ["tea", "milk", "milk", "tea"]}
+    >>> import pyarrow
+    >>> lookalike.pairs(lookalike.edges(pyarrow.table(bought), "user", "item")).table.to_pylist()
+    [{'a': 'ann', 'b': 'bob', 'similarity': 1.0}]
+    """
+    return edges_of(
+        open_source(items, **reading), ",".join(filter(None, (of, by, weight))), Reading(undirected=undirected)
+    )
+
+
+def images(paths: Any, *, features: str = "pixels", size: int | None = None, **reading: Any) -> Source:
+    """Pictures as items: every picture below a folder, as a vector (`pixels`, `raw`) or as bits (`dhash`, `phash`)."""
+    from lookalike.io.images import open_images
+
+    return open_images(paths, features=features, size=size, threads=os.cpu_count() or 1, **reading)
+
+
 def plan(
-    threshold: float = 0.8,
+    threshold: float | None = None,
     recall: float = 0.99,
     *,
+    measure: str | None = None,
+    max_distance: float | None = None,
     sample: Any = None,
     shingle: str = "word:5",
     column: str | None = None,
@@ -100,13 +168,16 @@ def plan(
     """
     if not 1 <= items < float("inf"):
         raise OptionError(f"items is {items:g}: it must be a number, 1 or more")
-    parse_shingle(shingle)
-    measured = None
-    size = 300
+    config = make_config(
+        measure=measure, threshold=threshold, max_distance=max_distance, recall=recall, shingle=shingle, column=column,
+        bands=bands, rows=rows,
+    )  # fmt: skip
     if sample is not None:
-        config = make_config(threshold=threshold, shingle=shingle, column=column)
-        measured, size = background(open_source(sample), config)
-    return choose(threshold, recall, bands=bands, rows=rows, items=int(items), set_size=size, background=measured)
+        return plan_for(config, int(items), open_source(sample))
+    return choose(
+        config.scale.limit, recall, bands=bands, rows=rows, items=int(items), measure=config.measure or "jaccard",
+        exhaustive=config.measure not in (None, "jaccard"),
+    )  # fmt: skip
 
 
 def _find(verb: str, items: Any, options: dict[str, Any]) -> Found:

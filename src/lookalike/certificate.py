@@ -68,7 +68,7 @@ def _audit(matched: Matched, audited: Audited, scale: Scale) -> dict[str, Any]:
             "high": high,
             "full": audited.full,
             "missed": [
-                {"a": int(left[i]), "b": int(right[i]), "similarity": float(scale.told(audited.similarities[i]))}
+                {"a": int(left[i]), "b": int(right[i]), scale.column: float(scale.told(audited.similarities[i]))}
                 for i in missed[np.argsort(-audited.similarities[missed], kind="stable")][:20]
             ],
         }
@@ -147,7 +147,12 @@ def _notes(config: Config, matched: Matched, audited: Audited | None) -> list[st
             f"{counts.giant_items:,} items of buckets with too many items were joined exactly, by their rare elements: "
             "their pairs are found whatever the bands say"
         )
-    if counts.led_items:
+    if counts.led_items and config.verify == "none":
+        notes.append(
+            "of a bucket with too many items each was taken for a near-duplicate of one of them, so not all its pairs "
+            "are listed"
+        )
+    elif counts.led_items:
         notes.append(
             f"{counts.led_items:,} items of giant lists were compared with leaders, not with one another: "
             "every removed item matches its keeper, but not all their pairs are listed"

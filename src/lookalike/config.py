@@ -18,11 +18,12 @@ from lookalike.errors import OptionError
 from lookalike.scale import Scale, check_measure, order_of
 from lookalike.shingle import Shingle, parse_shingle
 
-__all__ = ["CLUSTERINGS", "UNITS", "VERIFICATIONS", "Config", "make_config"]
+__all__ = ["CLUSTERINGS", "UNITS", "VERIFICATIONS", "WEIGHTS", "Config", "make_config"]
 
 VERIFICATIONS = ("exact", "sketch", "none")
 CLUSTERINGS = ("representative", "components")
 UNITS = ("document", "paragraph", "line")
+WEIGHTS = ("tf-idf", "bm25", "count")
 # Less would not hold the batches that are being read.
 LEAST_MEMORY = 64 * 10**6
 
@@ -39,6 +40,14 @@ class Config:
     max_distance: float | None = None
     # Of the pairs right at the threshold, 99 in 100 are found; of more similar ones, nearly all.
     recall: float = 0.99
+    # The main text of web pages instead of all of it.
+    html: bool = False
+    # Shingles that stand in more than this share of all documents are left out.
+    max_share: float | None = None
+    # How much a shingle counts, for weighted Jaccard and cosine of text.
+    weights: str | None = None
+    # What the items must be, where their column leaves a choice.
+    form: str | None = None
     # b and r, instead of a plan from threshold and recall.
     bands: int | None = None
     rows: int | None = None
@@ -89,6 +98,9 @@ def make_config(
     shingle: str | Shingle = "word:5",
     normalize: Iterable[str] | str | None = None,
     tokens: Callable[[str], Iterable[str]] | None = None,
+    html: bool = False,
+    max_share: float | None = None,
+    weights: str | None = None,
     verify: str = "exact",
     cluster: str = "representative",
     keep: str | Callable[[dict[str, Any]], Any] = "first",
@@ -97,6 +109,8 @@ def make_config(
     seed: int = 0,
     threads: int | None = None,
     column: str | Sequence[str] | None = None,
+    vectors: str | None = None,
+    sets: str | None = None,
     id: str | None = None,
     group_by: str | None = None,
     report_by: str | None = None,
@@ -137,6 +151,17 @@ def make_config(
         raise OptionError(f"exact finds identical items only: it does not go with verify={verify!r}")
     if exact and tokens is not None:
         raise OptionError("exact finds identical items only: it does not go with a tokens callable")
+    if weights is not None:
+        _choice("weights", weights, WEIGHTS)
+        if measure not in ("weighted-jaccard", "cosine"):
+            raise OptionError("weights go with a measure that weighs: measure (--measure) weighted-jaccard or cosine")
+    if max_share is not None:
+        _number("max_share", max_share, low=0.0, high=1.0, high_allowed=False)
+    if html and unit != "document":
+        raise OptionError(f"html takes whole pages: it does not go with unit={unit!r}")
+    if exact and (html or max_share is not None):
+        raise OptionError("exact finds identical items only: it does not go with html or max_share")
+    form, column = _form(column, vectors, sets)
     columns = _columns(column)
     if unit != "document" and len(columns) > 1:
         raise OptionError(f"unit is {unit!r}: it takes one column, not {len(columns)}")
@@ -151,6 +176,10 @@ def make_config(
         threshold=float(threshold),
         max_distance=None if max_distance is None else float(max_distance),
         recall=float(recall),
+        html=bool(html),
+        max_share=None if max_share is None else float(max_share),
+        weights=weights,
+        form=form,
         bands=None if bands is None else int(bands),
         rows=None if rows is None else int(rows),
         shingle=shingle,
@@ -217,6 +246,16 @@ def default_memory() -> int:
         with contextlib.suppress(OSError, ValueError):
             total = min(total, int(Path(limit).read_text()))
     return max(LEAST_MEMORY, total // 4)
+
+
+def _form(
+    column: str | Sequence[str] | None, vectors: str | None, sets: str | None
+) -> tuple[str | None, str | Sequence[str] | None]:
+    """What the items must be and their column, where `vectors` or `sets` names it."""
+    given = [(form, name) for form, name in (("vectors", vectors), ("sets", sets)) if name is not None]
+    if len(given) + (column is not None) > 1:
+        raise OptionError("column, vectors and sets all name the column with the items: give one of them")
+    return given[0] if given else (None, column)
 
 
 def _columns(column: str | Sequence[str] | None) -> tuple[str, ...]:

@@ -19,6 +19,12 @@ class Counts:
     # Items that cannot be compared: vectors of another length, with NaN, or without a direction.
     bad_items: int = 0
     invalid_utf8: int = 0
+    # Web pages without a main text, whose whole visible text counts, and those of them that could not be parsed.
+    html_fallback: int = 0
+    html_broken: int = 0
+    # Shingles left out because they stand in too many documents, once for each document, and items left without any.
+    dropped_shingles: int = 0
+    emptied_items: int = 0
     skipped_rows: int = 0
     # Items of the collection that was compared against.
     references: int = 0

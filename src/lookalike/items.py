@@ -188,10 +188,10 @@ def open_items(source: Source, config: Config) -> Items:
 
 def _form(source: Source, field: pa.Field, config: Config) -> str:
     """What the items of a column are for the measure."""
-    form = form_of(field.type, config.measure, is_text=is_text(field.type))
+    form = form_of(field.type, config.measure, is_text=is_text(field.type), wanted=config.form)
     if form is not None:
         return form
-    taken = "text or a list of elements or components"
+    taken = _FORM_WORDS[config.form] if config.form is not None else "text or a list of elements or components"
     if config.measure is not None:
         taken = " or ".join(_FORM_WORDS[form] for form in forms_for(config.measure)) + f" for {config.measure}"
     raise InputError(f"column {field.name!r}{_where(source)} holds {field.type}: an item must be {taken}")

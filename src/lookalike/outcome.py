@@ -46,7 +46,7 @@ def pair_batches(found: Found) -> Iterator[pa.RecordBatch]:
     rank = np.concatenate([np.arange(references), found.sketched.item_rank() + references])
     directed = found.config.scale.is_directed
     sizes = found.sketched.sketches.column("sizes").astype(np.int64) if directed else None
-    stretches = pairs_in_order(found.matched.folds, found.matched.matches, rank, sizes)
+    stretches = pairs_in_order(found.matched.folds, found.matched.matches, rank, found.config.scale.identical, sizes)
     nothing = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float64)
     for first, second, similarity in chain([next(stretches, nothing)], stretches):
         columns = {"a": ids_of(found, first), "b": ids_of(found, second), **_column(found, similarity)}

@@ -29,17 +29,19 @@ _LOW = 0xFFFFFFFF
 Stretch = tuple[I64Array, I64Array, F64Array]
 
 
-def pairs_in_order(folds: Folds, matches: Matches, rank: I64Array, level: I64Array | None = None) -> Iterator[Stretch]:
-    """(first, second, similarity): every pair of items once, rank[first] < rank[second], by both ranks.
+def pairs_in_order(
+    folds: Folds, matches: Matches, rank: I64Array, identical: float = 1.0, level: I64Array | None = None
+) -> Iterator[Stretch]:
+    """(first, second, score): every pair of items once, rank[first] < rank[second], by both ranks.
 
-    With a `level` for each item, equal for identical ones, the first is the item of lower level, or of smaller rank on
-    one level; the order is still by rank. Pairs of two references are left out. What is held is a number of arrays over
-    all items, and the pairs of one item.
+    Copies have the score of `identical` items. With a `level` for each item, equal for identical ones, the first is the
+    item of lower level, or of smaller rank on one level; the order is still by rank. Pairs of two references are left
+    out. What is held is a number of arrays over all items, and the pairs of one item.
     """
     if not len(rank):
         return
     groups = _Groups(folds, rank, np.zeros(len(rank), np.int64) if level is None else level)
-    for first, second, similarity in _batches(_unfolded(groups, _partners(groups, matches))):
+    for first, second, similarity in _batches(_unfolded(groups, _partners(groups, matches, identical))):
         yield groups.by_rank[first], groups.by_rank[second], similarity
 
 
@@ -76,11 +78,11 @@ class _Groups:
         return np.where(self.level[leaders] < level, self.offsets[leaders + 1], first)
 
 
-def _partners(groups: _Groups, matches: Matches) -> Matches:
+def _partners(groups: _Groups, matches: Matches, identical: float) -> Matches:
     """The rank of each item with each leader that has later copies for it: its own, and those that match its own."""
     partners = matches.another()
     earlier = np.flatnonzero(groups.keys[1:] >> 32 == groups.keys[:-1] >> 32)
-    partners.add(groups.ranks(earlier), groups.keys[earlier] >> 32, np.ones(len(earlier)))
+    partners.add(groups.ranks(earlier), groups.keys[earlier] >> 32, np.full(len(earlier), identical))
     for left, right, similarity in matches.stretches():
         for one, other in ((left, right), (right, left)):
             first = groups.offsets[one]

@@ -24,6 +24,7 @@ from lookalike.comparing import Comparing, too_many
 from lookalike.config import Config
 from lookalike.counts import Counts
 from lookalike.errors import OptionError
+from lookalike.frequencies import count_frequencies, needs_frequencies
 from lookalike.grouping import MOST, Grouped, fold, group_bands
 from lookalike.io.source import Source
 from lookalike.items import Items
@@ -95,12 +96,16 @@ class _Run:
         items = self.collection.items
         self.config = config = replace(config, measure=config.measure or default_measure(items.form))
         self.keep = parse_keep(config.keep)
-        self.plan, self.expected = plan_run(self.collection, config)
-        self.measure = measure_of(config, items.form, items.dimensions, self.plan)
-        if self.expected is not None and self.plan is not None:
-            progress.note(_announcement(self.plan, self.expected))
         self.seconds: dict[str, float] = {}
         self._begun = time.perf_counter()
+        frequencies = None
+        if needs_frequencies(config, items.form):
+            frequencies = count_frequencies(self.collection, config, work, progress)
+            self._lap("counting shingles")
+        self.plan, self.expected = plan_run(self.collection, config, frequencies)
+        self.measure = measure_of(config, items.form, items.dimensions, self.plan, frequencies)
+        if self.expected is not None and self.plan is not None:
+            progress.note(_announcement(self.plan, self.expected))
 
     def find(self) -> Found:
         """All stages; those that an earlier process finished are taken over."""
@@ -136,7 +141,7 @@ class _Run:
                 threads=config.threads, progress=self.progress,
             )  # fmt: skip
         sketches.forget()
-        specimens = choose(grouped, folds, active)
+        specimens = choose(grouped, folds, active, self.collection.items.form)
         self._lap("grouping")
 
         matches = Matches(self.work, self._for_matches())

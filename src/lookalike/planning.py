@@ -8,13 +8,20 @@ A sample that is not typical costs time, never recall, which depends on bands an
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from lookalike.collection import Collection
+from lookalike.collection import Collection, open_collection
 from lookalike.config import Config
-from lookalike.measures import measure_of
+from lookalike.errors import InputError
+from lookalike.frequencies import count_frequencies, needs_frequencies
+from lookalike.io.source import Source
+from lookalike.items import Items
+from lookalike.measures import default_measure, measure_of
+from lookalike.progress import SILENT
+from lookalike.represent.weights import Frequencies
 from lookalike.sample import Sample, sample_items
+from lookalike.store.work import Work
 from lookalike.theory import Plan, plan
 
 __all__ = ["LONG_RUN", "Expected", "plan_run"]
@@ -52,16 +59,17 @@ class Expected:
         return asdict(self)
 
 
-def plan_run(collection: Collection, config: Config) -> tuple[Plan | None, Expected | None]:
+def plan_run(
+    collection: Collection, config: Config, frequencies: Frequencies | None = None
+) -> tuple[Plan | None, Expected | None]:
     """The plan of a run and what to expect of it; identical items need no plan, short runs no expectation."""
     if config.exact:
         return None, None
-    if collection.items.form not in ("text", "sets"):
-        return _plan_vectors(collection, config), None
-    measure_name = config.scale.measure
-    given = plan(config.threshold, config.recall, bands=config.bands, rows=config.rows, measure=measure_name)
-    if given.exhaustive:
-        return given, None
+    if config.scale.measure == "containment":
+        return plan(config.threshold, config.recall, bands=config.bands, rows=config.rows, measure="containment"), None
+    if config.scale.measure != "jaccard":
+        return _plan_on_sample(collection, config, frequencies), None
+    given = plan(config.threshold, config.recall, bands=config.bands, rows=config.rows)
     sizes = [part.source.size() for part in collection.parts]
     counts = [part.source.count() for part in collection.parts]
     stored = sum(size or 0 for size in sizes)
@@ -71,7 +79,7 @@ def plan_run(collection: Collection, config: Config) -> tuple[Plan | None, Expec
         short = sum(count or 0 for count in counts) < LONG_RUN and stored < _LARGE
     if short or not collection.items.source.files:
         return given, None
-    measure = measure_of(config, collection.items.form)
+    measure = measure_of(config, collection.items.form, frequencies=frequencies)
     sample = sample_items(collection.items, measure, config, rows=_SAMPLE_ROWS)
     items = _items(sample, sizes, counts)
     text = int(items * sample.text_bytes / max(1, sample.items))
@@ -90,10 +98,25 @@ def plan_run(collection: Collection, config: Config) -> tuple[Plan | None, Expec
     return chosen, _expected(chosen, sample, items, text, config)
 
 
-def _plan_vectors(collection: Collection, config: Config) -> Plan:
-    """The plan for vectors, always from a sample: how alike they are in general differs from one model to the next."""
+def plan_for(config: Config, count: int, source: Source) -> Plan:
+    """The plan of the options for so many items, on a sample of them."""
+    collection = open_collection(source, None, config)
     items = collection.items
-    measure = measure_of(config, items.form, items.dimensions)
+    config = replace(config, measure=config.measure or default_measure(items.form))
+    frequencies = None
+    if needs_frequencies(config, items.form):
+        frequencies = count_frequencies(collection, config, Work(), SILENT)
+    measure = measure_of(config, items.form, items.dimensions, frequencies=frequencies)
+    sample = sample_items(items, measure, config)
+    if sample.rows == 0:
+        raise InputError("there are no items in the sample")
+    return _on_sample(items, config, sample, count, exhaustive=config.scale.measure != "jaccard")
+
+
+def _plan_on_sample(collection: Collection, config: Config, frequencies: Frequencies | None) -> Plan:
+    """The plan for measures whose items may be anything: how alike they are in general only a sample tells."""
+    items = collection.items
+    measure = measure_of(config, items.form, items.dimensions, frequencies=frequencies)
     sample = sample_items(items, measure, config, rows=_SAMPLE_ROWS)
     sizes = [part.source.size() for part in collection.parts]
     counts = [part.source.count() for part in collection.parts]
@@ -101,16 +124,21 @@ def _plan_vectors(collection: Collection, config: Config) -> Plan:
     # All pairs are compared in memory, and without looking at groups.
     held = count * (items.dimensions or 1) * 4
     exhaustive = config.group_by is None and config.verify == "exact" and held <= config.memory // 4
+    return _on_sample(items, config, sample, _rounded(count), exhaustive=exhaustive)
+
+
+def _on_sample(items: Items, config: Config, sample: Sample, count: int, *, exhaustive: bool) -> Plan:
     return plan(
         config.scale.limit,
         config.recall,
         bands=config.bands,
         rows=config.rows,
-        items=_rounded(count),
+        items=count,
         set_size=items.dimensions or sample.mean_size,
         background=(sample.similarities, sample.shares) if sample.pairs else None,
         measure=config.scale.measure,
         exhaustive=exhaustive,
+        sparse=items.form in ("bags", "text"),
     )
 
 

@@ -1,6 +1,6 @@
-"""The report of a run as plain data: what went in, what came out, how sure that is, and examples to look at.
+"""The report of a run as plain data: what went in, what came out, and how sure that is.
 
-`report.json` is this, and `report.html` is drawn from it.
+`report.json` is this with `examples.py`, and `report.html` is drawn from it.
 """
 
 from __future__ import annotations
@@ -12,19 +12,20 @@ from typing import Any
 import numpy as np
 
 from lookalike.certificate import certify
-from lookalike.explain import compare_texts
+from lookalike.items import Items
 from lookalike.outcome import ids_of
 from lookalike.pipeline import Found
 from lookalike.spec import VERSION as SPEC_VERSION
 from lookalike.types import BoolArray, I64Array
 from lookalike.wording import counted
 
-__all__ = ["cluster_report", "examples", "report", "warnings"]
+__all__ = ["cluster_report", "compared", "report", "warnings"]
 
+# Columns of the histogram: a hundredth of a similarity, or so many up to the largest distance that counts.
 _BIN = 0.01
+_STEPS = 50
 _MOST_SOURCES = 300
 _FEW = 20
-_CLUSTERS, _MEMBERS, _PAIRS = 10, 3, 12
 
 
 def report(found: Found) -> dict[str, Any]:
@@ -42,7 +43,8 @@ def report(found: Found) -> dict[str, Any]:
         "measure": "identity" if config.exact else config.scale.measure,
         "threshold": 1.0 if config.exact else config.scale.limit,
         "told_as": config.scale.column,
-        "compared": found.items.kind,
+        "form": found.items.form,
+        "compared": compared(found.items),
         "normalize": sorted(config.shingle.normalize) if found.items.form == "text" else [],
         "verify": config.verify,
         "seed": config.seed,
@@ -51,7 +53,7 @@ def report(found: Found) -> dict[str, Any]:
         "candidates_rejected": rejected,
         "candidates_rejected_share": rejected / counts.candidates if counts.candidates else 0.0,
         "precision": 1.0 if config.verify == "exact" else None,
-        "similarities": _similarities(found),
+        **_spread(found),
         "spilled": matched.spilled,
         "stages": [{"name": name, "seconds": round(seconds, 3)} for name, seconds in matched.seconds.items()],
     }
@@ -65,9 +67,9 @@ def report(found: Found) -> dict[str, Any]:
             out["width"] = planned.width
         out["certificate"] = certify(config, planned, matched, found.sketched.audit)
         for pair in out["certificate"].get("audit", {}).get("missed", []):
-            pair["a"], pair["b"] = _ids(found, [pair["a"], pair["b"]])
+            pair["a"], pair["b"] = ids_of(found, np.array([pair["a"], pair["b"]], np.int64)).to_pylist()
         out["curve"] = [
-            {"measured": point.pop("found"), **point, "similarity": float(_told(found, point["similarity"]))}
+            {config.scale.column: _told(found, point.pop("similarity")), "measured": point.pop("found"), **point}
             for point in out["certificate"].pop("curve", [])
             if point["found"] is not None
         ]
@@ -88,28 +90,33 @@ def _told(found: Found, share: float) -> float:
     return float(found.config.scale.from_share(np.array([share]))[0])
 
 
-def _similarities(found: Found) -> list[dict[str, Any]]:
-    """How many of the found pairs have which similarity, or distance; identical ones in a bin of their own."""
+def compared(items: Items) -> str:
+    """What items are compared as: word:5 shingles, sets, vectors of 384 components, strings of 256 bits."""
+    if items.dimensions is None:
+        return items.kind
+    part, of = ("bit", "strings") if items.form == "bits" else ("component", items.kind)
+    return f"{of} of {counted(items.dimensions, part)}"
+
+
+def _spread(found: Found) -> dict[str, list[dict[str, Any]]]:
+    """How many of the found pairs have which similarity, or distance; those at 1, or at 0, in a bin of their own."""
     matched, scale = found.matched, found.config.scale
-    counted_pairs = np.zeros(101, np.int64)
-    counted_pairs[100] = matched.folds.within
-    for left, right, similarities in matched.matches.stretches():
-        known = ~np.isnan(similarities)
+    steps = _STEPS if scale.is_distance else round(1 / _BIN)
+    pairs = np.zeros(steps + 1, np.int64)
+    pairs[steps] = matched.folds.within
+    for left, right, scores in matched.matches.stretches():
+        known = ~np.isnan(scores)
         weights = (matched.folds.sizes[left] * matched.folds.sizes[right])[known]
         # 0.8 in bins of 0.01 is 80, not 80.00000000000001.
-        places = np.floor(scale.share(similarities[known]) / _BIN + 1e-9).astype(np.int64)
-        counted_pairs += np.bincount(np.clip(places, 0, 100), weights=weights, minlength=101).astype(np.int64)
-    bins = [
-        {"from": i * _BIN if i < 100 else 1.0, "to": min(1.0, round((i + 1) * _BIN, 2)), "pairs": int(n)}
-        for i, n in enumerate(counted_pairs)
-        if n
-    ]
-    if not scale.is_distance:
-        return bins
-    return [
-        {"from": _told(found, each["to"]), "to": _told(found, each["from"]), "pairs": each["pairs"]}
-        for each in reversed(bins)
-    ]
+        places = np.floor(scale.share(scores[known]) * steps + 1e-9).astype(np.int64)
+        pairs += np.bincount(np.clip(places, 0, steps), weights=weights, minlength=steps + 1).astype(np.int64)
+    bins = []
+    for place in np.flatnonzero(pairs).tolist():
+        ends = place / steps, min(steps, place + 1) / steps
+        if scale.is_distance:
+            ends = scale.limit * (steps - min(steps, place + 1)) / steps, scale.limit * (steps - place) / steps
+        bins.append({"from": ends[0], "to": ends[1], "pairs": int(pairs[place])})
+    return {"distances": bins[::-1]} if scale.is_distance else {"similarities": bins}
 
 
 def cluster_report(found: Found) -> dict[str, Any]:
@@ -123,7 +130,7 @@ def cluster_report(found: Found) -> dict[str, Any]:
         own = np.bincount(clustering.keeper[references:], minlength=len(sizes))
         sizes = np.where(own > 0, sizes, 0)
     return _hits(found) | {
-        "unit": found.config.unit,
+        "unit": found.config.unit if found.items.form == "text" else "item",
         "kept": int(kept.sum()),
         "removed": int(len(kept) - kept.sum()),
         "clusters": int((sizes > 1).sum()),
@@ -193,7 +200,10 @@ def warnings(data: dict[str, Any]) -> list[str]:
             "whole, and match only if it is the same; a smaller shingle size may serve better"
         )
     if data["empty"] > 0.05 * items and not few:
-        out.append(f"{data['empty'] / items:.0%} of the items have nothing to compare: no word at all")
+        what = ": no word at all" if data["form"] == "text" else ""
+        out.append(f"{data['empty'] / items:.0%} of the items have nothing to compare{what}")
+    if data["bad_items"]:
+        out.append(f"{counted(data['bad_items'], 'item')} cannot be compared: kept, and like nothing")
     if data["invalid_utf8"]:
         out.append(f"{counted(data['invalid_utf8'], 'item')} with invalid UTF-8, replaced by U+FFFD")
     if data["skipped_rows"]:
@@ -216,72 +226,3 @@ def warnings(data: dict[str, Any]) -> list[str]:
             f"({recall['low']:.1%}): please report this"
         )
     return out
-
-
-def examples(found: Found) -> dict[str, Any]:
-    """The largest clusters and some pairs, with texts."""
-    clustering, texts = found.matched.clustering, found.matched.specimens
-    out: dict[str, Any] = {"largest_clusters": [], "sample_pairs": _sample_pairs(found, texts)}
-    if clustering is None:
-        return out
-    sizes = clustering.sizes
-    largest = np.argsort(-sizes, kind="stable")[:_CLUSTERS]
-    caught = np.array(sorted(texts), np.int64)
-    for keeper in largest[sizes[largest] > 1].tolist():
-        mine = caught[(clustering.keeper[caught] == keeper) & (caught != keeper)] if len(caught) else caught
-        mine = mine[:_MEMBERS]
-        out["largest_clusters"].append(
-            {
-                "size": int(sizes[keeper]),
-                "kept": {"id": _ids(found, [keeper])[0], "text": texts.get(keeper, "")},
-                "members": [
-                    {"id": name, "similarity": float(clustering.similarity[item]), "text": texts[item]}
-                    for name, item in zip(_ids(found, mine), mine.tolist(), strict=True)
-                ],
-            }
-        )
-    return out
-
-
-def _ids(found: Found, items: Any) -> list[Any]:
-    ids: list[Any] = ids_of(found, np.asarray(items, np.int64)).to_pylist()
-    return ids
-
-
-def _sample_pairs(found: Found, texts: dict[int, str]) -> list[dict[str, Any]]:
-    """Matches of which both texts were caught, spread over the similarities."""
-    caught = np.zeros(len(found.matched.folds.leader), np.bool_)
-    caught[list(texts)] = True
-    both: list[tuple[float, int, int]] = []
-    for left, right, similarities in found.matched.matches.stretches():
-        mine = np.flatnonzero(caught[left] & caught[right])
-        both += zip(similarities[mine].tolist(), left[mine].tolist(), right[mine].tolist(), strict=True)
-    if not both or found.items.form != "text":
-        return []
-    order = np.argsort([similarity for similarity, _, _ in both], kind="stable")
-    out = []
-    for place in order[np.unique(np.linspace(0, len(both) - 1, _PAIRS).astype(np.int64))].tolist():
-        similarity, a, b = both[place]
-        one, two = texts[a].encode("utf-8", "replace"), texts[b].encode("utf-8", "replace")
-        compared = compare_texts(one, two, found.config.shingle)
-        ids = _ids(found, [a, b])
-        out.append(
-            {
-                "a": {"id": ids[0], "text": texts[a]},
-                "b": {"id": ids[1], "text": texts[b]},
-                "similarity": None if np.isnan(similarity) else similarity,
-                "marks_a": _ranges(one, compared.shared_a),
-                "marks_b": _ranges(two, compared.shared_b),
-            }
-        )
-    return out
-
-
-def _ranges(text: bytes, marks: BoolArray) -> list[list[int]]:
-    """Marked bytes of a UTF-8 text as ranges of characters."""
-    # A character begins at every byte that is no continuation.
-    starts = (np.frombuffer(text, np.uint8) & 0xC0) != 0x80
-    flags = marks[starts].astype(np.int8)
-    edges = np.diff(np.concatenate([[0], flags, [0]]))
-    begins, ends = np.flatnonzero(edges == 1).tolist(), np.flatnonzero(edges == -1).tolist()
-    return [[begin, end] for begin, end in zip(begins, ends, strict=True)]

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.errors import OptionError
+from lookalike.examples import examples
 from lookalike.io.copy import Copied, copy_rows, goes_to_file
 from lookalike.io.source import Batch
 from lookalike.io.write import save_table
@@ -25,7 +26,7 @@ from lookalike.outcome import (
 )
 from lookalike.pipeline import Found
 from lookalike.progress import SILENT, Progress
-from lookalike.reporting import cluster_report, examples, report, warnings
+from lookalike.reporting import cluster_report, compared, report, warnings
 from lookalike.room import Ceiling
 from lookalike.theory import Plan
 from lookalike.types import BoolArray, I64Array
@@ -276,7 +277,7 @@ def _face(headline: str, found: Found, table: pa.Table, rows: int = 5) -> str:
     how = "identical"
     if planned is not None:
         shape = planned.shape if planned.exhaustive else f"b = {planned.bands}, r = {planned.rows}"
-        how = f"{config.scale} on {found.items.kind}, {shape}"
+        how = f"{config.scale} on {compared(found.items)}, {shape}"
     lines = [f"{headline} ({how})"]
     lines += [
         "  " + "  ".join(f"{name}={_cell(value)}" for name, value in row.items())
@@ -289,6 +290,7 @@ def _face(headline: str, found: Found, table: pa.Table, rows: int = 5) -> str:
 
 def _cell(value: object) -> str:
     if isinstance(value, float):
-        return f"{value:.4f}"
+        # A small distance is not 0.
+        return f"{value:.4f}" if value >= 0.01 or value == 0.0 else f"{value:.4g}"
     text = repr(value)
     return text if len(text) <= 40 else text[:39] + "…"

@@ -9,6 +9,7 @@ does not matter.
 from __future__ import annotations
 
 import contextlib
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,16 +17,17 @@ import numpy as np
 from lookalike.collide.group import group
 from lookalike.collide.overlap import add_overlaps
 from lookalike.config import Config
-from lookalike.errors import InputError
-from lookalike.io.source import Source
-from lookalike.items import Items, open_items
-from lookalike.measures import Judge, Measure, default_measure, measure_of
+from lookalike.items import Items
+from lookalike.measures import Judge, Measure
 from lookalike.types import F64Array, U64Array
 
-__all__ = ["SAMPLE_ITEMS", "Sample", "background", "sample_items"]
+__all__ = ["SAMPLE_ITEMS", "Sample", "sample_items"]
 
 # 1,000 items have half a million pairs: a similarity that one pair in 100,000 has is seen five times, in half a second.
 SAMPLE_ITEMS = 1000
+
+# Words that are compared where each pair of the sample is: half a second.
+_COMPARED_WORDS = 2e8
 
 _BINS = 200
 # Pairs from this similarity on may be copies, or share a template.
@@ -61,16 +63,6 @@ class Sample:
         return self.similarities, self.shares * self.pairs / (self.pairs + 1) + more
 
 
-def background(source: Source, config: Config) -> tuple[tuple[F64Array, F64Array], int]:
-    """((similarities, share of pairs at each), mean size of a set) of a sample of the items."""
-    items = open_items(source, config)
-    config = replace(config, measure=config.measure or default_measure(items.form))
-    sample = sample_items(items, measure_of(config, items.form, items.dimensions), config)
-    if sample.rows == 0:
-        raise InputError("there are no items in the sample")
-    return (sample.similarities, sample.shares), sample.mean_size
-
-
 def sample_items(items: Items, measure: Measure, config: Config, rows: int | None = None) -> Sample:
     """A sample of up to 1,000 different items from the first rows, or from all of them."""
     judge = measure.judge(replace(config, verify="exact"))
@@ -104,7 +96,7 @@ def sample_items(items: Items, measure: Measure, config: Config, rows: int | Non
     size = np.concatenate(sizes)
     # Identical items are folded before anything is compared; the sample must not hold them twice either.
     _, first = np.unique(np.concatenate(fingerprints), return_index=True)
-    chosen = [i for i in first if size[i] > 0][:SAMPLE_ITEMS]
+    chosen = [i for i in first if size[i] > 0][: SAMPLE_ITEMS if judge.has_elements else _fewer(values)]
     mean = max(1, round(float(size[chosen].mean()))) if chosen else 1
     count = min(seen, rows) if rows is not None else seen
     stored = int(read * count / max(1, seen))
@@ -123,6 +115,12 @@ def sample_items(items: Items, measure: Measure, config: Config, rows: int | Non
         shares[1:] = counted[1:] / pairs
     at = np.arange(_BINS + 1) / _BINS
     return Sample(at[1:], shares[1:], pairs, mean, *read_so_far)
+
+
+def _fewer(rows: list[U64Array]) -> int:
+    """How many items to compare one by one: fewer where they are long."""
+    mean = sum(map(len, rows)) / max(1, len(rows))
+    return min(SAMPLE_ITEMS, max(50, int(math.sqrt(_COMPARED_WORDS / max(1.0, mean)))))
 
 
 def _scores(rows: list[U64Array], judge: Judge) -> F64Array:

@@ -25,7 +25,9 @@ __all__ = [
     "LANES",
     "add",
     "apart",
+    "bits_of",
     "broadcast",
+    "float_of",
     "higher",
     "highest",
     "load",
@@ -311,6 +313,26 @@ def popped_xor_first(typingctx: Any, x: Any, i: Any, y: Any, j: Any, count: Any)
         return _popped_xor(builder, *values)
 
     return types.int64(x, types.int64, y, types.int64, types.int64), codegen
+
+
+@intrinsic
+def bits_of(typingctx: Any, value: Any) -> Any:
+    """The 64 bits of a float64, as an int64."""
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(arguments[0], _I64)
+
+    return types.int64(types.float64), codegen
+
+
+@intrinsic
+def float_of(typingctx: Any, bits: Any) -> Any:
+    """The float64 that has these 64 bits."""
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(arguments[0], _F64)
+
+    return types.float64(types.int64), codegen
 
 
 @intrinsic

@@ -264,6 +264,9 @@ class _Passing:
             counts.empty += int((done.sketch.sizes == 0).sum())
             counts.short += done.items.short
             counts.invalid_utf8 += done.items.invalid
+            if isinstance(done.items, Sets):
+                for name, number in done.items.noted.items():
+                    setattr(counts, name, getattr(counts, name) + number)
         if self.audit is not None:
             counts.unaudited_items += self.audit.add(self._first + batch.first, done.items)
         self._read[self.part] += rows

@@ -1,11 +1,21 @@
-"""Specimens: the texts of a few items, for people to look at in the report.
+"""Specimens: a few items in a form for people to read, for the report.
 
 To read single rows of a large collection again is expensive, so they are chosen before the second pass and caught as
 they pass by: some pairs that share a bucket, items of the largest buckets, and those with the most identical copies.
 Which of them turn out to be matches or clusters is seen later; there are enough of them to choose from.
+
+    text     its beginning
+    sets     boot, lace, sole, … 214 elements
+    bags     boot: 2.5, lace: 0.75, … 30 elements       the largest weights first
+    vectors  0.8175, -1.773, 0.04121, … 384 components
+    bits     9f3a 01c4 … 1,024 bits
 """
 
 from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,41 +24,122 @@ from lookalike.collide.fold import Folds
 from lookalike.grouping import Grouped
 from lookalike.measures import is_list
 from lookalike.types import BoolArray, I64Array
+from lookalike.wording import counted
 
 __all__ = ["Specimens", "choose"]
 
 _PAIRS = 300
 _LARGEST = 12
 _COPIES = 30
-# Characters of a text that are kept.
+# Characters of a text that are kept, and of one element.
 _MOST = 4000
+_ELEMENT = 80
+# Elements of a set, and of a bag, components of a vector and bytes of bits that are shown.
+_ELEMENTS, _WEIGHTS, _COMPONENTS, _BYTES = 60, 12, 8, 32
 
 
 class Specimens:
-    """Texts by item number, caught while the items pass by."""
+    """Items of one form in words, by their number, caught while the items pass by."""
 
-    def __init__(self, items: I64Array, texts: dict[int, str] | None = None) -> None:
+    def __init__(self, items: I64Array, form: str = "text") -> None:
         self.items = np.unique(items)
-        self.texts = texts or {}
+        self.texts: dict[int, str] = {}
+        self._read = _READERS[form]
 
     def catch(self, first: int, values: pa.Array) -> None:
-        """Keep the texts of the chosen ones among the items first, first + 1, … ; may be called from any thread."""
+        """Keep the chosen ones among the items first, first + 1, … ; may be called from any thread."""
         begin, end = np.searchsorted(self.items, [first, first + len(values)])
         for item in self.items[begin:end].tolist():
-            self.texts[item] = _text(values[item - first])
+            value = values[item - first]
+            if isinstance(value, pa.ExtensionScalar):
+                value = value.value
+            self.texts[item] = self._read(value) if value is not None and value.is_valid else ""
 
 
 def _text(value: pa.Scalar) -> str:
-    if not value.is_valid:
-        return ""
-    if is_list(value.type):
-        return ", ".join(str(element) for element in value.as_py()[:200])
     # An item may be very long: only its beginning is decoded.
     beginning: bytes = value.as_buffer()[: 4 * _MOST].to_pybytes()
     return beginning.decode("utf-8", "replace")[:_MOST]
 
 
-def choose(grouped: Grouped, folds: Folds, active: BoolArray) -> Specimens:
+def _set(value: pa.Scalar) -> str:
+    shown = [_element(each) for each in value.values.slice(0, _ELEMENTS).to_pylist()]
+    return _cut(shown, len(value.values), "element")
+
+
+def _bag(value: pa.Scalar) -> str:
+    weights = sorted(_weights(value), key=lambda each: -abs(each[1] or 0.0))
+    shown = [f"{_element(element)}: {_number(weight)}" for element, weight in weights[:_WEIGHTS]]
+    return _cut(shown, len(weights), "element")
+
+
+def _weights(value: pa.Scalar) -> list[tuple[Any, Any]]:
+    """Elements with their weights, in whichever way a column holds them (see `represent/bags.py`)."""
+    held = value.as_py()
+    if isinstance(held, dict):
+        return list(zip(*_two(held, "indices", "values"), strict=False))
+    if held and isinstance(held[0], dict):
+        return [_two(each, "element", "weight") for each in held if each is not None]
+    if pa.types.is_map(value.type):
+        return [(element, weight) for element, weight in held]
+    return list(Counter(held).items())
+
+
+def _two(fields: dict[str, Any], first: str, second: str) -> tuple[Any, Any]:
+    """The two fields, by their names or else by their order."""
+    if first in fields and second in fields:
+        return fields[first], fields[second]
+    one, other, *_ = fields.values()
+    return one, other
+
+
+def _vector(value: pa.Scalar) -> str:
+    if is_list(value.type):
+        shown, count = value.values.slice(0, _COMPONENTS).to_pylist(), len(value.values)
+    else:
+        data = value.as_buffer()
+        count = data.size // 4
+        shown = np.frombuffer(data[: 4 * min(count, _COMPONENTS)], "<f4").tolist()
+    return _cut([_number(each) for each in shown], count, "component")
+
+
+def _bits(value: pa.Scalar) -> str:
+    if is_list(value.type):
+        count = len(value.values)
+        data = np.packbits([bool(bit) for bit in value.values.slice(0, 8 * _BYTES).to_pylist()]).tobytes()
+    elif pa.types.is_integer(value.type):
+        count = value.type.bit_width
+        data = (value.as_py() % (1 << count)).to_bytes(count // 8, "big")
+    else:
+        held = value.as_buffer()
+        count, data = 8 * held.size, held[:_BYTES].to_pybytes()
+    more = f" … {counted(count, 'bit')}" if count > 8 * _BYTES else ""
+    return data[:_BYTES].hex(" ", -2) + more
+
+
+_READERS: dict[str, Callable[[pa.Scalar], str]] = {
+    "text": _text,
+    "sets": _set,
+    "bags": _bag,
+    "vectors": _vector,
+    "bits": _bits,
+}
+
+
+def _cut(shown: Sequence[str], count: int, noun: str) -> str:
+    return ", ".join(shown) + (f", … {counted(count, noun)}" if count > len(shown) else "")
+
+
+def _element(value: object) -> str:
+    text = value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+    return text if len(text) <= _ELEMENT else text[:_ELEMENT] + "…"
+
+
+def _number(value: float | None) -> str:
+    return "null" if value is None else f"{value:.4g}"
+
+
+def choose(grouped: Grouped, folds: Folds, active: BoolArray, form: str = "text") -> Specimens:
     """Which items to catch; the same for the same buckets."""
     rng = np.random.default_rng(0)
     items: list[I64Array] = []
@@ -68,4 +159,4 @@ def choose(grouped: Grouped, folds: Folds, active: BoolArray) -> Specimens:
     items.append(giant[np.unique(np.linspace(0, max(0, len(giant) - 1), _LARGEST * 4).astype(np.int64))[: len(giant)]])
     copies = np.flatnonzero((folds.sizes > 1) & active)
     items.append(copies[np.argsort(-folds.sizes[copies], kind="stable")[:_COPIES]])
-    return Specimens(np.concatenate(items))
+    return Specimens(np.concatenate(items), form)

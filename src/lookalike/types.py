@@ -50,6 +50,8 @@ class Sets:
     weights: F32Array | None = None
     # Items that cannot be compared, and are therefore empty: (row, what is wrong with it).
     bad: list[tuple[int, str]] = field(default_factory=list)
+    # What else was seen, by the name of its counter.
+    noted: dict[str, int] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.offsets) - 1

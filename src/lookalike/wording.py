@@ -1,10 +1,22 @@
-"""Words for numbers of things."""
+"""Words for numbers of things, and for measures."""
 
 from __future__ import annotations
 
-__all__ = ["counted"]
+__all__ = ["counted", "measure_words"]
+
+_NAMES = {"weighted-jaccard": "weighted Jaccard"}
+_NAMES |= {name.lower(): name for name in ("Euclidean", "Hamming", "Jaccard", "Manhattan")}
 
 
 def counted(number: int, noun: str) -> str:
     """The number with its noun: 1 pair, 2,000 pairs."""
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def measure_words(measure: str, told_as: str) -> str:
+    """What a measure tells, inside a sentence: weighted Jaccard similarity, Euclidean distance, L3 distance."""
+    if measure == "containment":
+        return measure
+    if measure.startswith("lr:"):
+        return f"L{measure[3:]} {told_as}"
+    return f"{_NAMES.get(measure, measure)} {told_as}".strip()

@@ -42,7 +42,7 @@ def help_of(*arguments: str) -> tuple[str, int, list[str]]:
 
 
 def test_the_commands_are_those_of_the_design() -> None:
-    assert sorted(COMMANDS) == ["clusters", "compare", "dedup", "demo", "pairs", "plan"]
+    assert sorted(COMMANDS) == ["clusters", "compare", "dedup", "demo", "neighbors", "pairs", "plan"]
 
 
 @pytest.mark.parametrize("name", COMMANDS)

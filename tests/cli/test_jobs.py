@@ -223,6 +223,23 @@ def test_the_summary_counts_everything_that_was_skipped_or_replaced(run: Run, tm
     assert lines[-1] == f"  2 broken rows skipped; the first: {path}:4: column 'text' is a number, not text"
 
 
+def test_the_summary_counts_vectors_that_cannot_be_compared(run: Run, tmp_path: Path) -> None:
+    rows = [[1.0, 2.0], [1.0, 2.0], [0.0, 0.0], [1.0], None]
+    (tmp_path / "v.jsonl").write_text("".join(json.dumps({"vector": row}) + "\n" for row in rows))
+    done = run("dedup", tmp_path / "v.jsonl", "--skip-bad")
+    assert done.code == 0
+    for said in (
+        "1 item identical to an earlier one",
+        "1 item null, never compared",
+        "2 items that cannot be compared",
+        "the first that cannot be compared: ",
+        "every pair compared, planned recall 1.0000",
+        "recall 1 (every pair was compared)",
+    ):
+        assert said in done.err
+    assert "shingle" not in done.err
+
+
 def test_broken_input_is_named_with_its_place(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     path.write_text('{"text": "a"}\n{"text": \n')
@@ -264,7 +281,7 @@ def test_broken_input_is_named_with_its_place(run: Run, tmp_path: Path) -> None:
         (["DOCS", "--limit", "0"], 2, "Invalid value for '--limit'"),
         (["DOCS", "--verify", "maybe"], 2, "Invalid value for '--verify'"),
         (["DOCS", "--nonsense"], 2, "No such option: --nonsense"),
-        ([], 2, "Missing argument 'IN...'"),
+        ([], 2, "there is nothing to read: give files, a glob, a folder, or - for standard input"),
         (["DOCS", "-o", "out.xlsx"], 2, "out.xlsx: the ending"),
         (["DOCS", "-o", "out.foo"], 2, "out.foo: the ending"),
     ],

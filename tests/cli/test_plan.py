@@ -60,10 +60,10 @@ def test_a_sample_of_the_data_makes_the_plan(run: Run, docs: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["-t", "0"], 2, "threshold=0: a number above 0 and at most 1 is needed"),
-        (["--recall", "1"], 2, "recall=1"),
+        (["-t", "0"], 2, "threshold is 0.0: it must be above 0 and up to 1"),
+        (["--recall", "1"], 2, "recall is 1.0: it must be above 0 and below 1"),
         (["--bands", "20"], 2, "bands is given without rows"),
-        (["--bands", "0", "--rows", "5"], 2, "bands=0"),
+        (["--bands", "0", "--rows", "5"], 2, "bands is 0: it must be a whole number from 1"),
         (["--items", "0"], 2, "items is 0: it must be a number, 1 or more"),
         (["--items", "nan"], 2, "items is nan: it must be a number, 1 or more"),
         (["--items", "inf"], 2, "items is inf: it must be a number, 1 or more"),

@@ -75,6 +75,19 @@ def test_types_are_checked_by_family() -> None:
     assert not is_text(pa.int64())
 
 
+def test_vectors_and_bags_of_any_width_are_of_one_family() -> None:
+    schema = pa.schema([
+        ("v", pa.list_(pa.float16(), 3)), ("i", pa.large_list(pa.uint8())), ("s", pa.list_(pa.string())),
+        ("b", pa.list_(pa.struct([("weight", pa.int8()), ("element", pa.large_string())]))),
+    ])  # fmt: skip
+    vectors = pa.list_(pa.float64())
+    bags = pa.list_(pa.struct([("element", pa.string()), ("weight", pa.float32())]))
+    check_types("x", schema, {"v": vectors, "i": vectors, "b": bags})
+    for column, wanted in (("s", vectors), ("b", vectors), ("v", bags), ("v", pa.list_(pa.int64()))):
+        with pytest.raises(InputError, match=f"x: column '{column}' is .*, not "):
+            check_types("x", schema, {column: wanted})
+
+
 def test_strings_that_are_not_utf8_are_shown_as_bytes() -> None:
     bad = pa.array([b"\xff", b"ok"]).view(pa.string())
     assert honest(bad).type == pa.binary()

@@ -14,8 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lookalike.errors import InputError, OptionError
-from lookalike.io import adjacency, open_files, open_source
+from lookalike.io import adjacency, copy_rows, open_files, open_source
 from lookalike.io.edges import EdgeSource, open_edges
+from lookalike.represent.elements import element_sets
 from tests.reference.edges import neighbours
 
 Edge = tuple[Any, Any, float]
@@ -144,7 +145,13 @@ def test_dictionary_columns_and_bytes_are_read_as_their_values() -> None:
     things = pa.array(["x", "y", "y"]).dictionary_encode()
     source = open_edges(open_source(pa.table({"u": users, "i": things})), "u", "i", memory=10**9, folder=None)
     assert rows_of(source) == {b"\xff": ["x", "y"], b"b": ["y"]}
-    assert source.schema().field("u").type == pa.large_binary()
+    assert source.full_schema().field("u").type == pa.large_binary()
+    bags = open_edges(
+        open_source(pa.table({"u": users, "i": users, "w": [1, 2, 3]})), "u", "i", "w", memory=0, folder=None
+    )
+    for _ in range(2):
+        (batch,) = bags.batches(["items"], expect={"items": bags.schema().field("items").type})
+        assert batch.rows.column("items")[0].as_py() == [{"element": b"\xff", "weight": 4.0}]
 
 
 def test_a_pass_can_be_repeated_and_parts_of_it_left_out() -> None:
@@ -249,3 +256,21 @@ def test_an_item_column_of_the_usual_name_gives_way() -> None:
     assert source.schema().names == ["items", "buyer"]
     assert rows_of(source) == {"x": ["b"]}
     assert source.natural_id == "items"
+
+
+def test_items_of_edges_are_copied_like_rows(tmp_path: Path) -> None:
+    source = opened(SHOP, "user", "item", "w")
+    copy_rows(source, np.array([False, True]), tmp_path / "kept.jsonl")
+    assert json.loads((tmp_path / "kept.jsonl").read_text()) == {
+        "user": "bob",
+        "items": [{"element": "tea", "weight": 2.5}],
+    }
+    copy_rows(source, None, tmp_path / "kept.parquet")
+    assert pq.read_table(tmp_path / "kept.parquet").column("user").to_pylist() == ["ann", "bob"]
+
+
+def test_sets_of_edges_are_hashed_like_other_sets() -> None:
+    (batch,) = opened(SHOP).batches(["items"])
+    sets = element_sets(batch.rows.column("items"))
+    expected = element_sets(pa.array([["tea", "milk"], ["tea"]]))
+    assert sets.values.tolist() == expected.values.tolist()

@@ -206,6 +206,26 @@ def test_sets_with_an_element_of_another_type_are_bad_rows(tmp_path: Path) -> No
     ]
 
 
+def test_vectors_and_bags_of_the_wrong_type_are_bad_rows(tmp_path: Path) -> None:
+    path = written(
+        tmp_path,
+        '{"v": [1, 2], "b": [{"element": "a", "weight": 1}]}',
+        '{"v": [0.5], "b": [{"element": "b", "weight": 0.5}]}',
+        '{"v": ["x"], "b": []}',
+        '{"v": [], "b": [{"element": "c", "weight": "1"}]}',
+        '{"v": null, "b": [7]}',
+    )
+    vectors = pa.list_(pa.float32())
+    bags = pa.list_(pa.struct([("element", pa.string()), ("weight", pa.float32())]))
+    source = open_files([path], skip_bad=True)
+    found = rows_of(source, ["v", "b"], expect={"v": vectors, "b": bags})
+    assert found == [
+        {"v": [1.0, 2.0], "b": [{"element": "a", "weight": 1.0}]},
+        {"v": [0.5], "b": [{"element": "b", "weight": 0.5}]},
+    ]
+    assert source.skipped == 3
+
+
 def test_a_missing_column_names_the_file_and_its_columns(tmp_path: Path) -> None:
     path = written(tmp_path, '{"id": 1, "text": "a"}')
     with pytest.raises(InputError) as caught:

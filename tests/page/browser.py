@@ -37,6 +37,7 @@ class Browser:
         self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
+        self.call("Page.setLifecycleEventsEnabled", enabled=True)
 
     def call(self, method: str, **parameters: Any) -> dict[str, Any]:
         """Ask the browser, and wait for its answer."""
@@ -58,8 +59,9 @@ class Browser:
         phone = width < 500
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=phone)
         self.events.clear()
-        self.call("Page.navigate", url=path.as_uri())
-        while not any(event.get("method") == "Page.loadEventFired" for event in self.events):
+        # By its loader: the load of a page before may be told late.
+        loader = self.call("Page.navigate", url=path.as_uri())["loaderId"]
+        while not any(_loaded(event, loader) for event in self.events):
             self.events.append(self._next())
 
     def evaluate(self, expression: str) -> Any:
@@ -67,6 +69,15 @@ class Browser:
         found = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in found, found
         return found["result"].get("value")
+
+    def until(self, condition: str, seconds: int = 30) -> bool:
+        """Wait until an expression holds in the page; False if it never does."""
+        waiting = f"""new Promise(done => {{
+            const end = performance.now() + {1000 * seconds};
+            const look = () => ({condition}) ? done(true) : performance.now() > end ? done(false) : setTimeout(look, 5);
+            look();
+        }})"""
+        return bool(self.evaluate(waiting))
 
     def screenshot(self, *, whole: bool = False) -> bytes:
         """A PNG of the window, or of the whole page."""
@@ -93,6 +104,11 @@ class Browser:
         message, self._rest = self._rest.split(b"\0", 1)
         found: dict[str, Any] = json.loads(message)
         return found
+
+
+def _loaded(event: dict[str, Any], loader: str) -> bool:
+    told = event.get("params", {})
+    return event.get("method") == "Page.lifecycleEvent" and (told["name"], told["loaderId"]) == ("load", loader)
 
 
 @contextmanager

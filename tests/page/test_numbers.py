@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lookalike.page.numbers import bytes_text, of_all, probability, ratio, seconds_text, short, when, whole
+from lookalike.page.numbers import bytes_text, distance, of_all, probability, ratio, seconds_text, short, when, whole
 
 
 @pytest.mark.parametrize(
@@ -20,6 +20,13 @@ def test_counts_have_their_thousands_apart(value: float | None, text: str) -> No
 )
 def test_a_similarity_below_one_stays_below_one(value: float | None, text: str) -> None:
     assert ratio(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(None, "–"), (0.0, "0"), (2.5, "2.5"), (0.00031274, "0.0003127"), (12_480.4, "12,480")]
+)
+def test_a_distance_above_zero_stays_above_zero(value: float | None, text: str) -> None:
+    assert distance(value) == text
 
 
 @pytest.mark.parametrize(("value", "text"), [(None, "–"), (0.99171, "0.9917"), (1.0, "1"), (0.99999, "above 0.9999")])

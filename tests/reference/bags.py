@@ -8,7 +8,7 @@ from itertools import groupby
 
 import numpy as np
 
-from tests.reference.hashing import C1, C2, MASK, hash_bytes, hash_element, mix
+from tests.reference.hashing import C1, C2, MASK, G, hash_bytes, hash_element, mix
 
 Element = int | str | bytes
 
@@ -33,7 +33,5 @@ def fingerprint(bag: dict[int, float]) -> tuple[int, int]:
     if not bag:
         return hash_bytes(b"", C1), hash_bytes(b"", C2)
     loads = {x: int.from_bytes(struct.pack("<f", weight), "little") for x, weight in bag.items()}
-    return (
-        sum(mix((mix(x ^ C1) + load) & MASK) for x, load in loads.items()) & MASK,
-        sum(mix((mix((x + C2) & MASK) + load) & MASK) for x, load in loads.items()) & MASK,
-    )
+    mixed = [mix((x + load * G) & MASK) for x, load in loads.items()]
+    return sum(mix(y ^ C1) for y in mixed) & MASK, sum(mix((y + C2) & MASK) for y in mixed) & MASK

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -105,13 +107,20 @@ def stable_slot(vector: Sequence[float], direction: Sequence[float], start: floa
 
 
 def score(measure: str, x: Sequence[float], y: Sequence[float]) -> float:
-    """The exact score, larger is nearer: eight running sums, added in pairs; what fills no eight goes to the first."""
-    sums = [0.0] * 8
-    for place, (a, b) in enumerate(zip(x, y, strict=True)):
-        term = {"cosine": a * b, "euclidean": (a - b) * (a - b), "manhattan": abs(a - b)}[measure]
-        sums[place % 8 if place < len(x) - len(x) % 8 else 0] += term
+    """The exact score, larger is nearer: 32 running sums, halves added to halves, then what fills no 32 one by one."""
+    terms = [
+        {"cosine": a * b, "euclidean": (a - b) * (a - b), "manhattan": abs(a - b)}[measure]
+        for a, b in zip(x, y, strict=True)
+    ]
+    whole = len(terms) // 32 * 32
+    sums = [0.0] * 32
+    for place, term in enumerate(terms[:whole]):
+        sums[place % 32] += term
     while len(sums) > 1:
-        sums = [a + b for a, b in zip(sums[::2], sums[1::2], strict=True)]
+        half = len(sums) // 2
+        sums = [a + b for a, b in zip(sums[:half], sums[half:], strict=True)]
+    for term in terms[whole:]:
+        sums[0] += term
     if measure == "cosine":
         return sums[0]
     return -math.sqrt(sums[0]) if measure == "euclidean" else -sums[0]
@@ -150,3 +159,40 @@ def minkowski(x: Sequence[float], y: Sequence[float], order: float) -> float:
     if order == 2:
         return math.sqrt(math.fsum(d * d for d in differences))
     return largest * math.pow(math.fsum(math.pow(d / largest, order) for d in differences), 1 / order)
+
+
+def side_by_side(vectors: Sequence[Sequence[Any]], lanes: int) -> list[Any]:
+    """The components of `lanes` vectors at a time, component by component, the last ones padded with zeros."""
+    full = [*map(list, vectors), *([[0] * len(vectors[0])] * (-len(vectors) % lanes))]
+    groups = [full[start : start + lanes] for start in range(0, len(full), lanes)]
+    return [number for group in groups for component in zip(*group, strict=True) for number in component]
+
+
+def rounded(vector: Sequence[np.float32]) -> tuple[np.float32, list[int]]:
+    """A scale and whole numbers up to 127, whose products are the vector as nearly as whole numbers allow."""
+    largest = max(abs(x) for x in vector)
+    if largest <= 1e-30:
+        return np.float32(0), [0] * len(vector)
+    inverse = np.float32(127) / largest
+    return largest / np.float32(127), [round(float(x * inverse)) for x in vector]
+
+
+def whole_weights(bag: Mapping[int, float]) -> dict[int, int]:
+    """Weights as whole numbers of up to 40 bits, cut towards zero."""
+    _, exponent = math.frexp(max(map(abs, bag.values()), default=0.0))
+    return {x: int(Fraction(w) * Fraction(2) ** (40 - exponent)) for x, w in bag.items()}
+
+
+def scattered(bag: Mapping[int, float], block: int, width: int, seed: int) -> list[int]:
+    """The dense vector that a block makes of sparse features."""
+    state = mix((mix((mix(seed) + C1) & MASK) + (block + 1) * G) & MASK)
+    out = [0] * width
+    for x, w in whole_weights(bag).items():
+        h = mix(x ^ state)
+        out[h * width >> 64] += w if h & 1 else -w
+    return out
+
+
+def sparse_signs(bag: Mapping[int, float], blocks: int, width: int, seed: int) -> list[list[int]]:
+    """1 for each position of each block whose value is not negative, 0 for the others."""
+    return [rotated_signs(scattered(bag, b, width, seed), b + 1, width, seed)[b] for b in range(blocks)]

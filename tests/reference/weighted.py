@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from tests.reference.hashing import C1, C2, MASK, G, mix
 
 Bag = Mapping[int, float]
+
+
+def bag_of_hex(bag: Mapping[str, str]) -> dict[int, float]:
+    """A bag as the golden vectors have it: elements, and the bits of their weights."""
+    return {int(x, 16): struct.unpack(">f", bytes.fromhex(w))[0] for x, w in bag.items()}
 
 
 def row_words(bag: Bag) -> list[int]:
@@ -87,9 +93,28 @@ def dart_signature(bag: Bag, K: int, seed: int) -> list[int]:
     return [buckets[bucket][1] % 2**32 for bucket in range(K)]
 
 
-def counters(elements: Sequence[int], width: int) -> list[list[int]]:
-    """Which counter of each of the two rows every element has."""
-    return [[(mix(x ^ salt) >> 32) * width >> 32 for x in elements] for salt in (C1, C2)]
+def document_counts(documents: Sequence[Iterable[int]], width: int) -> Callable[[int], int]:
+    """In how many documents an element stands, as two rows of counters have it."""
+    rows: list[Counter[int]] = [Counter(), Counter()]
+
+    def places(element: int) -> tuple[int, int]:
+        h = mix(element ^ C1)
+        return (h >> 32) * width >> 32, h % 2**32 * width >> 32
+
+    for document in documents:
+        for element in set(document):
+            for row, place in zip(rows, places(element), strict=True):
+                row[place] += 1
+    return lambda element: min(row[place] for row, place in zip(rows, places(element), strict=True))
+
+
+def tf_idf(tf: int, df: int, N: int) -> float:
+    return tf * math.log(1 + N / df)
+
+
+def bm25(tf: int, df: int, N: int, length: int, mean: float) -> float:
+    idf = math.log(1 + (N - df + 0.5) / (df + 0.5))
+    return idf * tf * 2.2 / (tf + 1.2 * (0.25 + 0.75 * length / mean))
 
 
 def weighted_fingerprint(bag: Bag) -> tuple[int, int]:

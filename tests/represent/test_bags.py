@@ -190,9 +190,3 @@ def test_columns_without_bags_are_refused(column: pa.Array, message: str) -> Non
     with pytest.raises(InputError) as caught:
         bags(column)
     assert str(caught.value) == message
-
-
-def test_batches_of_no_rows_and_of_nulls() -> None:
-    for kind in (pa.list_(PAIRS), pa.map_(pa.string(), pa.float32()), pa.list_(pa.int64()), pa.null()):
-        for count in (0, 2):
-            check(bags(pa.nulls(count, kind)), [None] * count)

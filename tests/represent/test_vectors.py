@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 import struct
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,10 @@ from lookalike.errors import InputError
 from lookalike.represent.vectors import Dense, dense, packed_bits
 from tests.reference.hashing import C1, C2, hash_bytes
 from tests.reference.vectors import vector_fingerprint
+
+GOLDEN: dict[str, Any] = json.loads(
+    (Path(__file__).resolve().parents[1] / "golden" / "vectors.json").read_text(encoding="ascii")
+)
 
 some = settings(max_examples=40, deadline=None, derandomize=True)
 
@@ -280,11 +286,27 @@ def test_bad_bits_are_told_and_become_zeros(rows: list[Any], message: str) -> No
     assert [tuple(each) for each in found.fingerprints.tolist()][1:] == [NOTHING, NOTHING]
 
 
+def test_lists_of_bytes_are_packed_bits_where_they_are_said_to_be() -> None:
+    column = pa.array([[255, 1], None, [0, 128], [7]], pa.list_(pa.uint8()))
+    found = packed_bits(column, 16, packed=True)
+    assert found.words[:, 0].tolist() == [0x1FF, 0, 0x8000, 0]
+    assert found.bad == [(3, "has 1 byte, the others have 2")]
+    assert found.fingerprints[0].tolist() == packed_bits(pa.array([b"\xff\1"]), 16).fingerprints[0].tolist()
+    with pytest.raises(InputError, match=r"packed bits must be bytes \(uint8\), not int64"):
+        packed_bits(pa.array([[1]]), packed=True)
+
+
 def test_columns_without_bits_are_refused() -> None:
     with pytest.raises(InputError, match="bits must be lists, not string"):
         packed_bits(pa.array(["ff"]))
     with pytest.raises(InputError, match="bits must hold numbers, not string"):
         packed_bits(pa.array([["1"]]))
+
+
+def test_the_golden_fingerprints_are_met() -> None:
+    for said in GOLDEN["vectors"]:
+        first, second = dense(pa.array([said["vector"]], pa.list_(pa.float32()))).fingerprints[0].tolist()
+        assert f"{first:016x}{second:016x}" == said["fingerprint"]
 
 
 def test_a_batch_cut_anywhere_gives_the_same() -> None:

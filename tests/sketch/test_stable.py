@@ -10,7 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from lookalike.collide.band import band_keys
 from lookalike.sketch.stable import StableMatrix, stable_matrix, stable_slots, stable_slots_of
+from lookalike.theory import Stable
 from tests.reference.vectors import stable_draw, stable_slot, stable_start
 
 F32 = NDArray[np.float32]
@@ -108,3 +110,69 @@ def test_numbers_beyond_all_intervals_have_slots_too() -> None:
 
 def test_no_vectors_have_no_slots() -> None:
     assert stable_slots(np.empty((0, 5), np.float32), 3, 1.0, 2.0, 0).shape == (0, 3)
+
+
+def spread(rng: np.random.Generator, dimensions: int) -> F32:
+    """A difference in every component."""
+    return rng.normal(size=dimensions).astype(np.float32)
+
+
+def spike(rng: np.random.Generator, dimensions: int) -> F32:
+    """A difference in one component only."""
+    out = np.zeros(dimensions, np.float32)
+    out[rng.integers(dimensions)] = 1
+    return out
+
+
+def planted(
+    rng: np.random.Generator, difference: F32, order: float, distance: float, origin: float
+) -> tuple[F32, float]:
+    """Two vectors about so far apart, near a point so far from the origin, and how far apart they are as float32."""
+    scale = distance / float((np.abs(difference.astype(np.float64)) ** order).sum() ** (1 / order))
+    x = (rng.normal(size=len(difference)) + origin / math.sqrt(len(difference))).astype(np.float32)
+    pair = np.stack([x, x + np.float32(scale) * difference])
+    apart = np.abs(pair[0].astype(np.float64) - pair[1])
+    return pair, float((apart**order).sum() ** (1 / order))
+
+
+def assert_binomial(agreed: int, trials: int, p: float) -> None:
+    """Within 4.5 standard deviations, which chance leaves once in 150,000 tests."""
+    assert abs(agreed - trials * p) <= 4.5 * math.sqrt(trials * p * (1 - p))
+
+
+@pytest.mark.parametrize("order", [1.0, 1.5, 2.0])
+@pytest.mark.parametrize(("kind", "dimensions"), [(spread, 2), (spread, 20), (spike, 1), (spike, 20)])
+@pytest.mark.parametrize("distance", [0.5, 2.0, 6.0])
+def test_slots_and_bands_agree_as_often_as_the_distance_says(
+    order: float, kind: object, dimensions: int, distance: float
+) -> None:
+    """A slot is a direction of its own, so the slots of a pair are independent, and their agreements binomial."""
+    width, slots, rows, seeds = 3.0, 4000, 4, 10
+    agreed = met = 0
+    expected, bands = [], []
+    for seed in range(seeds):
+        rng = np.random.default_rng(seed)
+        pair, apart = planted(rng, kind(rng, dimensions), order, distance, 0.0)  # type: ignore[operator]
+        found = stable_slots(pair, slots, width, order, seed)
+        keys = band_keys(found, slots // rows, rows)
+        agreed += int((found[0] == found[1]).sum())
+        met += int((keys[0] == keys[1]).sum())
+        expected.append(Stable(order, width)(apart))
+        bands.append(expected[-1] ** rows)
+    assert_binomial(agreed, seeds * slots, float(np.mean(expected)))
+    assert_binomial(met, seeds * slots // rows, float(np.mean(bands)))
+
+
+@pytest.mark.parametrize("order", [1.0, 1.5, 2.0])
+@pytest.mark.parametrize("origin", [1e3, 1e6])
+def test_vectors_far_from_the_origin_agree_as_often_as_those_near_it(order: float, origin: float) -> None:
+    """At 10⁶ widths a float32 is known to a sixteenth: the distance is that of the float32 numbers."""
+    agreed, expected, slots = 0, [], 4000
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        pair, apart = planted(rng, spread(rng, 16), order, 0.5, origin)
+        found = stable_slots(pair, slots, 1.0, order, seed)
+        agreed += int((found[0] == found[1]).sum())
+        expected.append(Stable(order, 1.0)(apart))
+    assert 0.1 < np.mean(expected) < 0.9
+    assert_binomial(agreed, 5 * slots, float(np.mean(expected)))

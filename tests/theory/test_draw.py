@@ -1,6 +1,7 @@
 """The pictures: the line passes where the curve does, and the shaded areas have the size of the errors."""
 
 import itertools
+import re
 from xml.etree import ElementTree
 
 import pytest
@@ -27,6 +28,16 @@ PLANS = [
     plan(0.37, bands=1, rows=1),
 ]
 IDS = [repr(each) for each in PLANS]
+DISTANCES = [
+    plan(3.0, measure="euclidean"),
+    plan(0.00123, measure="manhattan"),
+    plan(123_456.0, measure="euclidean", bands=20, rows=4),
+    plan(0.5, measure="lr:1.5", bands=10, rows=3),
+]
+ALL_PAIRS = [
+    plan(1.5, measure="lr:3", exhaustive=True),
+    plan(0.9, measure="cosine", items=1000, set_size=64, exhaustive=True),
+]
 
 
 def drawn(character: str) -> bool:
@@ -180,3 +191,62 @@ def test_a_probability_is_never_rounded_up_to_certainty() -> None:
 def test_counts_are_read_in_words() -> None:
     assert counted(1, "row") == "1 row"
     assert bands_of_rows(1200, 1) == "1,200 bands of 1 row"
+
+
+@pytest.mark.parametrize("chosen", DISTANCES + ALL_PAIRS, ids=repr)
+@pytest.mark.parametrize("width", [56, 72, 80])
+def test_the_terminal_curve_of_a_distance_runs_over_three_times_what_counts(chosen: Plan, width: int) -> None:
+    lines = [line.ljust(width) for line in terminal_curve(chosen, width, 12).splitlines()]
+    assert all(len(line) == width for line in lines)
+    dots = 2 * (width - 8)
+    for dot in range(0, dots, 5):
+        row = round((1 - chosen.probability(chosen.top * dot / (dots - 1))) * 47) // 4
+        assert drawn(lines[1 + row][6 + dot // 2])
+    name = "max distance" if chosen.is_distance else "threshold"
+    assert lines[0][6 + round(chosen.threshold / chosen.top * (dots - 1)) // 2] == "▼"
+    assert f"{name} {chosen.threshold:g}" in lines[0]
+
+
+@pytest.mark.parametrize("width", [56, 72, 80])
+def test_numbers_below_the_axis_keep_apart_and_name_the_threshold(width: int) -> None:
+    for chosen in DISTANCES:
+        labels = terminal_curve(chosen, width).splitlines()[-3].split()
+        assert len(labels) in (4, 7)
+        values = [float(label.replace(",", "")) for label in labels]
+        # Three digits are shown.
+        assert values == pytest.approx([chosen.top * i / (len(labels) - 1) for i in range(len(labels))], rel=5e-3)
+
+
+@pytest.mark.parametrize("chosen", DISTANCES, ids=repr)
+def test_the_areas_of_a_distance_are_those_of_its_errors(chosen: Plan) -> None:
+    root = ElementTree.fromstring(svg(chosen))
+    line = points(by_id(root, "curve"))
+    assert [y for _, y in line] == sorted(y for _, y in line)
+    left, right, top = line[0][0], line[-1][0], line[0][1]
+    bottom = float(by_id(root, "threshold").attrib["y2"])
+    unit = (right - left) * (bottom - top)
+    # The derivation of the tolerance is that of similarities above.
+    words = " ".join(text for text in root.itertext() if text.strip())
+    for kind in ("negatives", "positives"):
+        area = polygon_area(points(by_id(root, f"false-{kind}"))) / unit
+        told = re.search(f"false {kind}, area (below )?([0-9.]+)", words)
+        assert told is not None
+        assert area == pytest.approx(float(told[2]), abs=4e-4)
+    assert f"max distance {chosen.threshold:g}" in words
+    assert f"distance ({chosen.measure})" in words
+
+
+@pytest.mark.parametrize("chosen", ALL_PAIRS, ids=repr)
+def test_a_plan_that_compares_all_pairs_misses_none(chosen: Plan) -> None:
+    words = " ".join(text for text in ElementTree.fromstring(svg(chosen)).itertext() if text.strip())
+    assert "every pair compared: expected recall 1" in words
+    assert "false negatives: none" in words
+    assert "area" not in words
+    assert terminal_curve(chosen).endswith(f"every pair compared: 1 found at {chosen.threshold:g}")
+
+
+def test_a_long_title_stays_inside_the_picture() -> None:
+    for chosen in (plan(), *DISTANCES):
+        title = ElementTree.fromstring(svg(chosen)).find(f"{SVG}text")
+        assert title is not None and title.text is not None
+        assert 0.58 * float(title.attrib["font-size"]) * len(title.text) <= 760 - 68

@@ -32,15 +32,18 @@ def every_pair(n: int) -> tuple[I64Array, I64Array]:
 
 
 def allowed(dimensions: int, order: float) -> float:
-    """The relative error, in units of 2⁻⁵³.
+    """The relative error.
 
-    A difference, and its square or power, is off by three units and order more, every addition by one: ⌈d/16⌉ + 4 of
-    them, or d where they are made one by one. The root makes none of it larger, and adds three of its own; the twin has
-    as many without the additions.
+    Every addition is off by no more than one unit of 2⁻⁵³: there are ⌈d/16⌉ + 4 in a row, or ⌈d/8⌉ + 3. A difference
+    and its square are off by three units, the root makes that no larger and adds one, and the twin has as many.
+
+    A power x^y is off by 4·(1 + |y·ln x|) units. The largest is 1, so powers below 1/d have no weight, and in the mean
+    this is less than 4·(2 + ln d), once for the powers and once for the root. What a rounded difference and quotient
+    are off grows by the order and shrinks again by the root.
     """
-    additions = dimensions if order not in (1.0, 2.0, math.inf) else -(-dimensions // 16) + 4
-    power = 0.0 if math.isinf(order) else order
-    return (additions + 2 * (power + 6)) * 2.0**-53
+    if order in (1.0, 2.0, math.inf):
+        return (-(-dimensions // 16) + 4 + 2 * 4) * 2.0**-53
+    return (-(-dimensions // 8) + 3 + 2 * 4 * (2 + math.log(dimensions)) + 2 * 4) * 2.0**-53
 
 
 @settings(max_examples=100, deadline=None, derandomize=True)

@@ -47,17 +47,17 @@ class OverlapAudit(RowAudit):
     _index: _Index | None = None
     _indexed: int = -1
 
-    def _candidates(
-        self, offsets: I64Array, words: U64Array, place: I64Array, sampled: I64Array, rows: I64Array
-    ) -> tuple[I64Array, I64Array]:
-        index = self._up_to_date(offsets, words, place)
+    def _crossed(self, offsets: I64Array, words: U64Array, sampled: I64Array, rows: I64Array) -> BoolArray:
+        # Of the sample those are asked for that have not too many matches; those that joined just now have none.
+        asked = np.flatnonzero(self._matches <= self.most)
+        index = self._up_to_date(offsets, words, sampled, asked)
         sizes = np.diff(offsets)
         values, which = _elements(offsets, words, rows)
         passed = index.flags[values & _LAST]
         values, which = values[passed], which[passed]
         first = np.searchsorted(index.elements, values, side="left")
         count = np.searchsorted(index.elements, values, side="right") - first
-        shared = np.zeros(len(place) * len(rows), np.int64)
+        shared = np.zeros(index.items * len(rows), np.int64)
         ends = np.concatenate([[0], np.cumsum(count)])
         begin = 0
         while begin < len(count):
@@ -66,19 +66,18 @@ class OverlapAudit(RowAudit):
             nth = np.arange(len(some)) - (ends[some] - ends[begin])
             shared += np.bincount(index.owners[first[some] + nth] * len(rows) + which[some], minlength=len(shared))
             begin = end
-        smaller = np.minimum(sizes[place[sampled]][:, None], sizes[rows][None, :])
+        smaller = np.minimum(sizes[sampled][:, None], sizes[rows][None, :])
         # A bound that is lowered a little lets a pair too many through.
-        enough = shared.reshape(len(place), len(rows))[sampled] >= self._judge.threshold * smaller - 1e-6
-        one, other = np.nonzero(enough & (smaller > 0))
-        return sampled[one], rows[other]
+        enough: BoolArray = shared.reshape(index.items, len(rows))[asked] >= self._judge.threshold * smaller - 1e-6
+        return enough & (smaller > 0)
 
-    def _up_to_date(self, offsets: I64Array, words: U64Array, place: I64Array) -> _Index:
+    def _up_to_date(self, offsets: I64Array, words: U64Array, sampled: I64Array, asked: I64Array) -> _Index:
         """The index with those that joined; made anew after a part of the sample was dropped."""
         if self._index is None or self._indexed != self._halvings:
             self._index, self._indexed = _Index(), self._halvings
-        joined = np.arange(self._index.items, len(place))
-        elements, which = _elements(offsets, words, place[joined])
-        self._index.add(elements, joined[which], len(place))
+        joined = np.flatnonzero(asked >= self._index.items)
+        elements, which = _elements(offsets, words, sampled[joined])
+        self._index.add(elements, asked[joined][which], len(self._matches))
         return self._index
 
 

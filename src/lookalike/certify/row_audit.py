@@ -35,6 +35,8 @@ class Rowed(Protocol):
         self, offsets: I64Array, words: U64Array, left: I64Array, right: I64Array, threshold: float
     ) -> F64Array: ...
 
+    def crossed(self, offsets: I64Array, words: U64Array, left: I64Array, right: I64Array) -> BoolArray: ...
+
 
 class RowAudit:
     """A random sample of rows, compared exactly with all later ones while they pass by."""
@@ -93,10 +95,11 @@ class RowAudit:
         """Compare sampled items, whose rows stand at `place`, with those that came, rows `before` and on."""
         sampled = np.flatnonzero(self._matches <= self.most)
         probes = np.flatnonzero(items >= self.probe_from)
-        one, other = self._candidates(offsets, words, place, sampled, before + probes)
-        other -= before
-        fits = (self._items[one] < items[other]) & (self._groups[one] == groups[other])
-        one, other = one[fits], other[fits]
+        fits = self._crossed(offsets, words, place[sampled], before + probes)
+        fits &= self._items[sampled][:, None] < items[probes]
+        fits &= self._groups[sampled][:, None] == groups[probes]
+        one, other = (np.ascontiguousarray(side) for side in np.nonzero(fits))
+        one, other = sampled[one], probes[other]
         scores = self._judge.compare(offsets, words, place[one], before + other, self._judge.threshold)
         hit = np.flatnonzero(scores >= self._judge.threshold)
         # Of each sampled item the first so many, in the order in which they came.
@@ -110,11 +113,9 @@ class RowAudit:
             np.concatenate([known, scores[noted]]),
         )
 
-    def _candidates(
-        self, offsets: I64Array, words: U64Array, place: I64Array, sampled: I64Array, rows: I64Array
-    ) -> tuple[I64Array, I64Array]:
-        """(sampled item, row) of what may match, by both: here each of the sampled items with each of the rows."""
-        return np.repeat(sampled, len(rows)), np.tile(rows, len(sampled))
+    def _crossed(self, offsets: I64Array, words: U64Array, sampled: I64Array, rows: I64Array) -> BoolArray:
+        """Which of the rows may match which of the sampled ones."""
+        return self._judge.crossed(offsets, words, sampled, rows)
 
     def _keep(self, offsets: I64Array, words: U64Array, place: I64Array, kept: BoolArray) -> None:
         """Hold the rows at `place`, as far as they are kept."""

@@ -9,14 +9,25 @@ __all__ = ["clusters"]
 
 
 def clusters(
-    inputs: o.Inputs,
+    inputs: o.Inputs = None,
     output: o.Output = None,
-    threshold: o.Threshold = 0.8,
+    measure: o.Measure = None,
+    threshold: o.Threshold = None,
+    max_distance: o.MaxDistance = None,
     recall: o.Recall = 0.99,
     column: o.Column = None,
+    vectors: o.Vectors = None,
+    sets: o.Sets = None,
+    edges: o.Edges = None,
+    undirected: o.Undirected = False,
+    images: o.Images = None,
+    features: o.Features = o.FeatureChoice.pixels,
     id: o.Id = None,
     shingle: o.Shingle = "word:5",
     normalize: o.Normalize = None,
+    html: o.Html = False,
+    max_share: o.MaxShare = None,
+    weights: o.Weights = None,
     exact: o.Exact = False,
     cluster: o.Cluster = o.ClusterChoice.representative,
     keep: o.Keep = "first",
@@ -44,16 +55,12 @@ def clusters(
 
     Example: lookalike clusters news.parquet --id url --keep longest -o clusters.parquet
     """
+    given = dict(locals())
     from lookalike.cli import job
     from lookalike.cli.terminal import print_json, show_table
 
     job.check_output(output, overwrite=overwrite, dry_run=dry_run, json=json, table=True)
-    found = job.prepare(
-        "clusters", inputs, output=output, quiet=quiet, format=format, skip_bad=skip_bad, limit=limit, tokens=tokens,
-        column=column, id=id, threshold=threshold, recall=recall, shingle=shingle, normalize=normalize, exact=exact,
-        verify=verify.value, bands=bands, rows=rows, seed=seed, threads=threads, cluster=cluster.value, keep=keep,
-        memory=memory, workdir=workdir, audit=audit, group_by=group_by,
-    ).find()  # fmt: skip
+    found = job.prepare("clusters", given).find()
     from lookalike.io.write import save_table
     from lookalike.results import Clusters
 

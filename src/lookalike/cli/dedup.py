@@ -28,14 +28,25 @@ Unit = Annotated[
 
 
 def dedup(
-    inputs: o.Inputs,
+    inputs: o.Inputs = None,
     output: o.Output = None,
-    threshold: o.Threshold = 0.8,
+    measure: o.Measure = None,
+    threshold: o.Threshold = None,
+    max_distance: o.MaxDistance = None,
     recall: o.Recall = 0.99,
     column: o.Column = None,
+    vectors: o.Vectors = None,
+    sets: o.Sets = None,
+    edges: o.Edges = None,
+    undirected: o.Undirected = False,
+    images: o.Images = None,
+    features: o.Features = o.FeatureChoice.pixels,
     id: o.Id = None,
     shingle: o.Shingle = "word:5",
     normalize: o.Normalize = None,
+    html: o.Html = False,
+    max_share: o.MaxShare = None,
+    weights: o.Weights = None,
     exact: o.Exact = False,
     unit: Unit = UnitChoice.document,
     keep: o.Keep = "first",
@@ -71,6 +82,7 @@ def dedup(
 
     Example: lookalike dedup 'crawl/*.parquet' -o run
     """
+    given = dict(locals())
     from lookalike.cli import job
     from lookalike.cli.terminal import print_json, progress_for, say, show_table
 
@@ -84,13 +96,7 @@ def dedup(
         if RunFolder(output, workdir=workdir).finished:
             say(f"{output} is a finished run: there is nothing left to do", quiet=quiet)
             return
-    task = job.prepare(
-        "dedup", inputs, output=output, quiet=quiet, format=format, skip_bad=skip_bad, limit=limit, tokens=tokens,
-        column=column, id=id, threshold=threshold, recall=recall, shingle=shingle, normalize=normalize, exact=exact,
-        verify=verify.value, bands=bands, rows=rows, seed=seed, threads=threads, cluster=cluster.value, keep=keep,
-        unit=unit.value, max_pairs=max_pairs, memory=memory, workdir=workdir, audit=audit, group_by=group_by,
-        report_by=report_by, against=against,
-    )  # fmt: skip
+    task = job.prepare("dedup", given)
     from lookalike.results import Dedup
 
     if to_folder and output is not None:
@@ -107,7 +113,9 @@ def dedup(
             result.save(output, overwrite=overwrite, annotate=annotate, progress=progress_for(quiet))
         elif not json and not dry_run:
             title = f"removed {unit.value}s (nothing is written without -o)"
-            show_table(result.removed.sort_by([("similarity", "ascending")]), title=title)
+            scale = result.found.config.scale
+            order = "descending" if scale.is_distance else "ascending"
+            show_table(result.removed.sort_by([(scale.column, order)]), title=title)
         report = result.report
     if json:
         print_json(report | {"seconds": job.elapsed(), "output": str(output) if output else None})

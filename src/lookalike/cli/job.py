@@ -10,8 +10,9 @@ import shlex
 import sys
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -131,38 +132,36 @@ class Job:
         return find(self.source, self.config, progress_for(self.quiet), verb=self.verb, against=self.against, work=work)
 
 
-def prepare(
-    verb: str,
-    inputs: list[str],
-    *,
-    output: Path | None,
-    quiet: bool,
-    format: str | None,
-    skip_bad: bool,
-    limit: int | None,
-    tokens: str | None,
-    column: list[str] | None,
-    workdir: Path | None = None,
-    against: list[str] | None = None,
-    **options: Any,
-) -> Job:
-    """Check the options and open the inputs."""
-    if tokens is None:  # a function of the user may use anything
+def prepare(verb: str, given: dict[str, Any]) -> Job:
+    """Check the options that a command was given and open the inputs; what is the command's own is left to it."""
+    if given["tokens"] is None:  # a function of the user may use anything
         load_lean()
     from lookalike.config import make_config
-    from lookalike.io import open_files
     from lookalike.io.source import batch_bytes_for
+    from lookalike.sources import Reading, open_inputs
 
-    config = make_config(tokens=load_tokens(tokens), column=column, skip_bad=skip_bad, **options)
-    announce_compiling(quiet)
-    batch_bytes = batch_bytes_for(config.memory, config.threads)
-    source = open_files(inputs, format=format, skip_bad=skip_bad, limit=limit, batch_bytes=batch_bytes)
-    other = None
-    if against:
-        other = open_files(against, skip_bad=skip_bad, batch_bytes=batch_bytes)
+    known = signature(make_config).parameters
+    options = {name: getattr(value, "value", value) for name, value in given.items() if name in known}
+    config = make_config(**options | {"tokens": load_tokens(given["tokens"])})
+    announce_compiling(given["quiet"])
+    inputs, images, against = given["inputs"] or [], given["images"] or [], given.get("against") or []
+    reading = Reading(
+        format=given["format"], skip_bad=given["skip_bad"], limit=given["limit"], edges=given["edges"],
+        batch_bytes=batch_bytes_for(config.memory, config.threads), undirected=given["undirected"],
+        images=bool(images), features=given["features"].value, threads=config.threads, memory=config.memory,
+        workdir=given["workdir"],
+    )  # fmt: skip
+    if inputs and images:
+        raise OptionError("pictures are the items: give a folder with --images, or other inputs, not both")
+    if not inputs and not images:
+        raise OptionError("there is nothing to read: give files, a glob, a folder, or - for standard input")
+    source = open_inputs([*inputs, *images], reading)
+    other = open_inputs(against, replace(reading, format=None, limit=None)) if against else None
+    output = given["output"]
     if output is not None and str(output) != "-":
-        _refuse_input(output, [*inputs, *source.files, *(against or []), *(other.files if other is not None else [])])
-    return Job(verb, config, source, other, quiet, workdir)
+        others = other.files if other is not None else []
+        _refuse_input(output, [*inputs, *images, *source.files, *against, *others])
+    return Job(verb, config, source, other, given["quiet"], given["workdir"])
 
 
 def _refuse_input(output: Path, inputs: Iterable[str]) -> None:
@@ -185,7 +184,8 @@ def summary(found: Found, headline: str, report: dict[str, Any], *, quiet: bool)
     if planned is not None:
         say(f"  {report['certificate']['statement']}")
         rejected = counts.candidates - counts.matches
-        below = f", {rejected:,} of them below the threshold" if config.verify != "none" else ""
+        beyond = "beyond the largest distance" if config.scale.is_distance else "below the threshold"
+        below = f", {rejected:,} of them {beyond}" if config.verify != "none" else ""
         shape = planned.shape
         say(
             f"  {shape}, planned recall {planned.expected_recall:.4f} at the threshold; "
@@ -193,24 +193,37 @@ def summary(found: Found, headline: str, report: dict[str, Any], *, quiet: bool)
         )
         if planned.expected_recall < 0.5:
             say(
-                f"  {shape} find only {planned.expected_recall:.1%} of the pairs at {config.threshold:g}; "
+                f"  {shape} find only {planned.expected_recall:.1%} of the pairs at {config.scale.limit:g}; "
                 "see lookalike plan"
             )
         for note in report["certificate"]["notes"]:
             say(f"  {note}")
     if counts.items == 1 and found.items.id == "path":
         say("  one text file is one item; --format lines makes an item of each line")
+    sets, text = found.items.form in ("text", "sets"), found.items.form == "text"
+    same = "with the same set as an earlier one" if sets and planned is not None else "identical to an earlier one"
     notes = [
-        (counts.identical, "identical to an earlier one" if planned is None else "with the same set as an earlier one"),
-        (counts.empty, "without any shingle (never alike unless identical)"),
-        (counts.null, "null, taken as empty"),
+        (counts.identical, same),
+        (
+            counts.empty,
+            f"without any {'shingle' if text else 'element'} (never alike unless identical)" if sets else "",
+        ),
+        (counts.null, "null, taken as empty" if sets else "null, never compared"),
+        (counts.bad_items, "that cannot be compared"),
         (counts.short, f"shorter than {config.shingle} (one shingle, the whole)"),
         (counts.references, "of the other collection to compare with"),
         (counts.invalid_utf8, "with invalid UTF-8, replaced by U+FFFD"),
+        (counts.html_fallback, "without a main text: all visible text counts"),
+        (counts.emptied_items, "of which all shingles stand in too many documents"),
     ]
     noun = "item" if config.unit == "document" else config.unit
     for number, what in notes:
-        if number:
+        if number and what:
             say(f"  {counted(number, noun)} {what}")
+    if counts.dropped_shingles:
+        share = f"more than {config.max_share:g} of the documents"
+        say(f"  {counts.dropped_shingles:,} shingles left out, which stand in {share}")
     if counts.skipped_rows:
         say(f"  {counted(counts.skipped_rows, 'broken row')} skipped; the first: {found.items.source.bad[0]}")
+    if counts.bad_items:
+        say(f"  the first that cannot be compared: {found.sketched.bad[0]}")

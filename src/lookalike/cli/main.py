@@ -20,7 +20,7 @@ import typer
 from typer.core import TyperGroup
 
 from lookalike import __version__
-from lookalike.cli import clusters, compare, dedup, demo, pairs, plan
+from lookalike.cli import clusters, compare, dedup, demo, neighbors, pairs, plan
 from lookalike.errors import LookalikeError
 
 __all__ = ["app", "main", "run"]
@@ -78,6 +78,7 @@ app = typer.Typer(
 app.command("dedup")(dedup.dedup)
 app.command("pairs")(pairs.pairs)
 app.command("clusters")(clusters.clusters)
+app.command("neighbors")(neighbors.neighbors)
 app.command("compare")(compare.compare)
 app.command("plan")(plan.plan)
 app.command("demo")(demo.demo)

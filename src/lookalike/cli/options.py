@@ -17,15 +17,23 @@ __all__ = [
     "ClusterChoice",
     "Column",
     "DryRun",
+    "Edges",
     "Exact",
+    "FeatureChoice",
+    "Features",
     "Format",
     "GroupBy",
+    "Html",
     "Id",
+    "Images",
     "Inputs",
     "Json",
     "Keep",
     "Limit",
+    "MaxDistance",
     "MaxPairs",
+    "MaxShare",
+    "Measure",
     "Memory",
     "Normalize",
     "Output",
@@ -36,15 +44,37 @@ __all__ = [
     "Resume",
     "Rows",
     "Seed",
+    "Sets",
     "Shingle",
     "SkipBad",
     "Threads",
     "Threshold",
     "Tokens",
+    "Undirected",
+    "Vectors",
     "Verify",
     "VerifyChoice",
+    "Weights",
+    "WeightsChoice",
     "Workdir",
 ]
+
+
+class WeightsChoice(StrEnum):
+    """How much a shingle counts."""
+
+    tf_idf = "tf-idf"
+    bm25 = "bm25"
+    counts = "count"
+
+
+class FeatureChoice(StrEnum):
+    """What is compared of a picture."""
+
+    pixels = "pixels"
+    raw = "raw"
+    dhash = "dhash"
+    phash = "phash"
 
 
 class VerifyChoice(StrEnum):
@@ -68,10 +98,11 @@ _EXPERT = "For those who know"
 _LARGE = "Large collections"
 
 Inputs = Annotated[
-    list[str],
+    list[str] | None,
     typer.Argument(
         metavar="IN...",
-        help="Files, globs or folders: Parquet, JSONL, CSV, TSV, text, also compressed; - is standard input.",
+        help="Files, globs or folders: Parquet, JSONL, CSV, TSV, npy, text, also compressed; - is standard input.",
+        show_default=False,
     ),
 ]
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="Where to write: .parquet, .jsonl, .csv, or - .")]
@@ -96,10 +127,66 @@ Format = Annotated[
 SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Count broken rows and go on.", rich_help_panel=_READ)]
 Limit = Annotated[int | None, typer.Option("--limit", min=1, help="Read the first N rows only.", rich_help_panel=_READ)]
 
-Threshold = Annotated[
-    float,
-    typer.Option("-t", "--threshold", help="Similarity from which two items are alike.", rich_help_panel=_MATCH),
+Measure = Annotated[
+    str | None,
+    typer.Option(
+        "--measure",
+        help="jaccard, weighted-jaccard, containment, cosine, hamming, euclidean, manhattan or lr:R; "
+        "by default what the items suggest.",
+        rich_help_panel=_MATCH,
+    ),
 ]
+Threshold = Annotated[
+    float | None,
+    typer.Option(
+        "-t", "--threshold", help="Similarity from which two items are alike.", show_default="0.8",
+        rich_help_panel=_MATCH,
+    ),
+]  # fmt: skip
+MaxDistance = Annotated[
+    float | None,
+    typer.Option(
+        "--max-distance", help="Distance up to which two items are alike, for euclidean, manhattan and lr:R.",
+        rich_help_panel=_MATCH,
+    ),
+]  # fmt: skip
+Vectors = Annotated[
+    str | None, typer.Option("--vectors", help="The column with vectors to compare.", rich_help_panel=_READ)
+]
+Sets = Annotated[str | None, typer.Option("--sets", help="The column with sets to compare.", rich_help_panel=_READ)]
+Edges = Annotated[
+    str | None,
+    typer.Option(
+        "--edges",
+        metavar="FROM,TO[,WEIGHT]",
+        help="Rows are edges: an item is a value of FROM with the values of TO that stand beside it.",
+        rich_help_panel=_READ,
+    ),
+]
+Undirected = Annotated[bool, typer.Option("--undirected", help="Each edge counts both ways.", rich_help_panel=_READ)]
+Images = Annotated[
+    list[str] | None,
+    typer.Option("--images", metavar="FOLDER", help="Pictures of a folder are the items.", rich_help_panel=_READ),
+]
+Features = Annotated[
+    FeatureChoice,
+    typer.Option("--features", help="What to compare of pictures: pixels, raw, or dhash and phash (bits).",
+                 rich_help_panel=_READ),
+]  # fmt: skip
+Html = Annotated[
+    bool,
+    typer.Option("--html", help="Items are web pages: compare their main text, without menus.", rich_help_panel=_MATCH),
+]
+MaxShare = Annotated[
+    float | None,
+    typer.Option("--max-share", help="Leave out shingles that stand in more than this share of all documents.",
+                 rich_help_panel=_MATCH),
+]  # fmt: skip
+Weights = Annotated[
+    WeightsChoice | None,
+    typer.Option("--weights", help="How much shingles count in weighted-jaccard and cosine.", show_default="tf-idf",
+                 rich_help_panel=_MATCH),
+]  # fmt: skip
 Recall = Annotated[
     float,
     typer.Option("--recall", help="Share of the pairs at the threshold to be found.", rich_help_panel=_MATCH),

@@ -9,14 +9,25 @@ __all__ = ["pairs"]
 
 
 def pairs(
-    inputs: o.Inputs,
+    inputs: o.Inputs = None,
     output: o.Output = None,
-    threshold: o.Threshold = 0.8,
+    measure: o.Measure = None,
+    threshold: o.Threshold = None,
+    max_distance: o.MaxDistance = None,
     recall: o.Recall = 0.99,
     column: o.Column = None,
+    vectors: o.Vectors = None,
+    sets: o.Sets = None,
+    edges: o.Edges = None,
+    undirected: o.Undirected = False,
+    images: o.Images = None,
+    features: o.Features = o.FeatureChoice.pixels,
     id: o.Id = None,
     shingle: o.Shingle = "word:5",
     normalize: o.Normalize = None,
+    html: o.Html = False,
+    max_share: o.MaxShare = None,
+    weights: o.Weights = None,
     exact: o.Exact = False,
     verify: o.Verify = o.VerifyChoice.exact,
     group_by: o.GroupBy = None,
@@ -43,16 +54,12 @@ def pairs(
 
     Example: lookalike pairs docs.jsonl --id id -t 0.8 -o pairs.parquet
     """
+    given = dict(locals())
     from lookalike.cli import job
     from lookalike.cli.terminal import SHOWN_ROWS, print_json, progress_for, show_table
 
     job.check_output(output, overwrite=overwrite, dry_run=dry_run, json=json, table=True)
-    found = job.prepare(
-        "pairs", inputs, output=output, quiet=quiet, format=format, skip_bad=skip_bad, limit=limit, tokens=tokens,
-        column=column, id=id, threshold=threshold, recall=recall, shingle=shingle, normalize=normalize, exact=exact,
-        verify=verify.value, bands=bands, rows=rows, seed=seed, threads=threads, max_pairs=max_pairs, memory=memory,
-        workdir=workdir, audit=audit, group_by=group_by,
-    ).find()  # fmt: skip
+    found = job.prepare("pairs", given).find()
     from lookalike.outcome import most_similar
     from lookalike.results import Pairs
 
@@ -63,6 +70,6 @@ def pairs(
         show_table(most_similar(found, SHOWN_ROWS), title="the most similar pairs", of=len(result))
     if json:
         print_json(result.report | {"seconds": job.elapsed(), "output": str(output) if output else None})
-    at = "of identical items" if exact else f"at >= {threshold:g}"
+    at = "of identical items" if exact else f"at {found.config.scale.sign} {found.config.scale.limit:g}"
     headline = f"{counted(len(result), 'pair')} {at} among {counted(found.counts.items, 'item')}"
     job.summary(found, headline, result.report, quiet=quiet)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from lookalike.theory import Plan
-    from lookalike.types import F64Array
 
 __all__ = ["plan"]
 
@@ -25,7 +24,9 @@ Plot = Annotated[Path | None, typer.Option("--plot", help="Write the S-curve as 
 
 
 def plan(
-    threshold: o.Threshold = 0.8,
+    measure: o.Measure = None,
+    threshold: o.Threshold = None,
+    max_distance: o.MaxDistance = None,
     recall: o.Recall = 0.99,
     bands: o.Bands = None,
     rows: o.Rows = None,
@@ -43,19 +44,17 @@ def plan(
     """
     from lookalike.cli.terminal import out, print_json, say
     from lookalike.errors import OptionError
-    from lookalike.shingle import parse_shingle
     from lookalike.theory import coloured_curve, svg
-    from lookalike.theory import plan as choose
 
     if not 1 <= items < float("inf"):
         raise OptionError(f"items is {items:g}: it must be a number, 1 or more")
     if plot is not None and plot.suffix != ".svg":
         raise OptionError(f"plot is {plot}: the picture must end in .svg")
-    parse_shingle(shingle)
-    measured, size = None, 300
-    if sample:
-        measured, size = _measure(sample, column, shingle, threshold)
-    chosen = choose(threshold, recall, bands=bands, rows=rows, items=int(items), set_size=size, background=measured)
+    options = {
+        "measure": measure, "threshold": threshold, "max_distance": max_distance, "recall": recall, "shingle": shingle,
+        "column": column, "bands": bands, "rows": rows,
+    }  # fmt: skip
+    chosen = _with_sample(sample, options, int(items)) if sample else _from_options(options, int(items))
     if plot is not None:
         from lookalike.io.atomic import atomic_file
 
@@ -73,26 +72,36 @@ def plan(
         say(f"wrote {plot}")
 
 
-def _measure(
-    sample: list[str], column: list[str] | None, shingle: str, threshold: float
-) -> tuple[tuple[F64Array, F64Array], int]:
+def _with_sample(sample: list[str], options: dict[str, Any], items: int) -> Plan:
     from lookalike.config import make_config
     from lookalike.io import open_files
-    from lookalike.sample import SAMPLE_ITEMS, background
+    from lookalike.planning import plan_for
+    from lookalike.sample import SAMPLE_ITEMS
 
-    config = make_config(threshold=threshold, shingle=shingle, column=column)
-    return background(open_files(sample, limit=20 * SAMPLE_ITEMS), config)
+    return plan_for(make_config(**options), items, open_files(sample, limit=20 * SAMPLE_ITEMS))
+
+
+def _from_options(options: dict[str, Any], items: int) -> Plan:
+    """Without any data; neither Arrow nor Numba is needed."""
+    from lookalike.config import make_config
+    from lookalike.theory import plan as choose
+
+    config = make_config(**options)
+    return choose(
+        config.scale.limit, config.recall, bands=config.bands, rows=config.rows, items=items,
+        measure=config.measure or "jaccard", exhaustive=config.measure not in (None, "jaccard"),
+    )  # fmt: skip
 
 
 def _table(chosen: Plan) -> Table:
     from rich.table import Table
 
     table = Table(header_style="bold")
-    table.add_column("similarity", justify="right")
+    table.add_column("distance" if chosen.is_distance else "similarity", justify="right")
     table.add_column("found with probability", justify="right")
     for s, probability in chosen.table(20)[1:]:
-        mark = "[bold]" if abs(s - chosen.threshold) < 1e-9 else ""
-        table.add_row(f"{mark}{s:.2f}", f"{mark}{probability:.6f}")
+        mark = "[bold]" if abs(s - chosen.threshold) < 1e-9 * chosen.top else ""
+        table.add_row(f"{mark}{s:.2f}" if chosen.top == 1.0 else f"{mark}{s:.4g}", f"{mark}{probability:.6f}")
     return table
 
 
@@ -101,5 +110,7 @@ def _as_data(chosen: Plan) -> dict[str, object]:
 
     return asdict(chosen) | {
         "slots": chosen.slots,
-        "curve": [{"similarity": s, "probability": p} for s, p in chosen.table(20)],
+        "curve": [
+            {"distance" if chosen.is_distance else "similarity": s, "probability": p} for s, p in chosen.table(20)
+        ],
     }

@@ -116,7 +116,10 @@ def progress_for(quiet: bool) -> Progress:
 def _cell(value: object) -> str:
     if value is None:
         return "–"
-    return f"{value:.4f}" if isinstance(value, float) else str(value)
+    if not isinstance(value, float):
+        return str(value)
+    # A small distance is not 0.
+    return f"{value:.4f}" if value >= 0.01 or value == 0.0 else f"{value:.4g}"
 
 
 def show_table(table: pa.Table, *, title: str, rows: int = SHOWN_ROWS, of: int | None = None) -> None:
@@ -129,7 +132,7 @@ def show_table(table: pa.Table, *, title: str, rows: int = SHOWN_ROWS, of: int |
         return
     shown = Table(title=title, title_justify="left", header_style="bold")
     for name in table.column_names:
-        number = name in ("similarity", "size", "cluster", "row")
+        number = name in ("similarity", "distance", "size", "cluster", "row")
         shown.add_column(name, justify="right" if number else "left", overflow="fold")
     for row in table.slice(0, rows).to_pylist():
         # Text, because brackets and colons in an id are no markup.

@@ -58,16 +58,21 @@ def _same_family(actual: Any, wanted: Any) -> bool:
         actual = actual.value_type
     if pa.types.is_null(actual) or actual == wanted:
         return True
-    for kind in (is_text, pa.types.is_integer, pa.types.is_floating):
+    if pa.types.is_floating(wanted):
+        return bool(pa.types.is_floating(actual) or pa.types.is_integer(actual))
+    for kind in (is_text, pa.types.is_integer):
         if kind(wanted):
             return bool(kind(actual))
     if _is_list(wanted):
         return _is_list(actual) and _same_family(actual.value_type, wanted.value_type)
+    if pa.types.is_struct(wanted) and pa.types.is_struct(actual):
+        types = {field.name: field.type for field in actual}
+        return all(field.name in types and _same_family(types[field.name], field.type) for field in wanted)
     return False
 
 
 def check_types(where: str, schema: pa.Schema, expect: Mapping[str, Any]) -> None:
-    """Raise `InputError` if a column is not of the kind that was expected, whatever its width."""
+    """Raise `InputError` if a column is not of the kind that was expected, whatever its width; integers are numbers."""
     for name, wanted in expect.items():
         index = schema.get_field_index(name)
         if index >= 0 and not _same_family(schema.field(index).type, wanted):
@@ -83,6 +88,8 @@ def json_type(type: Any) -> Any:
         return pa.int64()
     if pa.types.is_floating(type):
         return pa.float64()
+    if pa.types.is_struct(type):
+        return pa.struct([(field.name, json_type(field.type)) for field in type])
     return pa.list_(json_type(type.value_type)) if _is_list(type) else type
 
 

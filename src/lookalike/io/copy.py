@@ -2,8 +2,8 @@
 
 From a format to the same format everything is kept that the format has: JSONL and plain lines byte for byte,
 the schema, metadata, codecs and row groups of Parquet, the columns, bytes, line ends and byte order mark of CSV
-(of the first file, where several go to one), whole text files. Between formats rows are converted. Order is
-always kept.
+(of the first file, where several go to one), whole text files, the numbers of arrays. Between formats rows are
+converted. Order is always kept.
 
 What is written does not depend on the number of threads, and on memory only where a row group is too large for it.
 """
@@ -21,6 +21,7 @@ from lookalike.errors import InputError, OutputError
 from lookalike.io import formats
 from lookalike.io.atomic import atomic_file, atomic_folder, writing
 from lookalike.io.changes import Changes, Edit, Extra
+from lookalike.io.copy_arrays import ARRAYS
 from lookalike.io.copy_file import CELLS, FileCopy, formats_of
 from lookalike.io.copy_texts import copy_texts
 from lookalike.io.crew import Crew, Job
@@ -103,8 +104,8 @@ def copy_rows(
     Args:
         source: where the rows come from.
         keep: a flag for each running row number; None for all rows.
-        destination: a file with an ending (.parquet .jsonl .csv .tsv .arrow; .txt from plain lines), "-"
-            for standard output, otherwise a folder, which must be empty or absent.
+        destination: a file with an ending (.parquet .jsonl .csv .tsv .arrow; .txt from plain lines, .npy and .npz
+            from the same), "-" for standard output, otherwise a folder, which must be empty or absent.
         overwrite: replace a file that is there.
         format: the format of standard output, if not that of a text input or else JSONL.
         edit: changes values: gets batches of `edit_columns` and returns them with new values.
@@ -203,6 +204,9 @@ class _Copy:
             if isinstance(source, FileSource) and own and copy.by_line(found):
                 out = stack.enter_context(open_output(target, compression))
                 copy.lines(source, range(len(source.places)), out)
+            elif isinstance(source, FileSource) and found in ARRAYS:
+                out = stack.enter_context(open_output(target, compression))
+                copy.arrays(source, range(len(source.places)), out)
             elif isinstance(source, FileSource) and own and found == "parquet" and _same_schema(source):
                 out = stack.enter_context(open_output(target, None))
                 copy.parquet(source, range(len(source.places)), out)
@@ -224,6 +228,9 @@ class _Copy:
                 return "lines", compression
         if str(destination) == "-" and format is None and len(own) == 1 and own <= CELLS:
             return next(iter(own)), None
+        ending, compression = formats.endings(str(destination))
+        if format is None and formats.DATA_ENDINGS.get(ending) in ARRAYS and own == {formats.DATA_ENDINGS[ending]}:
+            return formats.DATA_ENDINGS[ending], compression
         return output_format(destination, format)
 
     def to_folder(self, destination: str | Path, into: bool, finished: Mapping[str, CopiedFile]) -> None:
@@ -300,6 +307,8 @@ class _Copy:
                 copy.lines(source, range(index, index + 1), out)
             elif place.format == "parquet":
                 copy.parquet(source, range(index, index + 1), out)
+            elif place.format in ARRAYS:
+                copy.arrays(source, range(index, index + 1), out)
             else:
                 copy.table(source, index, out)
             if expected is not None and copy.read != expected:

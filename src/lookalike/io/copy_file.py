@@ -9,10 +9,12 @@ from typing import Any
 
 import pyarrow as pa
 
+from lookalike.errors import OptionError
 from lookalike.io import formats
 from lookalike.io.behind import Behind
 from lookalike.io.changes import Changes
 from lookalike.io.columns import conform, storable
+from lookalike.io.copy_arrays import copy_archive, copy_arrays
 from lookalike.io.copy_lines import LineOutput, copy_lines
 from lookalike.io.crew import Crew
 from lookalike.io.files import FileSource
@@ -99,6 +101,18 @@ class FileCopy:
                             break
                 sink.end_group()
             self.recut += sink.recut
+
+    def arrays(self, source: FileSource, files: range, out: Any) -> None:
+        """NumPy files to one of the same format, with the same numbers; archives one by one."""
+        if source.places[files[0]].format == "npz":
+            if len(files) > 1:
+                raise OptionError(f"{source.files[0]} and others: archives do not go to one file; write to a folder")
+            counts = copy_archive(source, files[0], self._number, self._changes, out, self._room, self._on_read)
+        else:
+            behind = Behind(self._crew, self._room.ahead)
+            counts = copy_arrays(source, files, self._number, self._changes, out, behind, self._room, self._on_read)
+        self.read += counts[0]
+        self.rows += counts[1]
 
     def table(self, source: FileSource, index: int, out: Any) -> None:
         """One file of a format that has no shortcut, to the same format."""

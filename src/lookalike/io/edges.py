@@ -159,16 +159,16 @@ class EdgeSource:
 
     def schema(self) -> pa.Schema:
         """The end that is the item, and the list of its elements."""
-        of, by = self._kinds
-        if self._made is not None:
-            of, by = self._made.ends.type, self._made.elements.type
+        return self._schema(*self._kinds)
+
+    def _schema(self, of: pa.DataType, by: pa.DataType) -> pa.Schema:
         element = by if len(self._named) == 2 else _weighted(by)
         return pa.schema([(self._named[0], of), (self._lists, pa.large_list(element))])
 
     def full_schema(self) -> pa.Schema:
-        """The same; with text that is not UTF-8 it is known only when everything was read."""
-        self._make(None)
-        return self.schema()
+        """The same, but bytes where text turned out not to be UTF-8."""
+        made = self._make(None)
+        return self._schema(made.ends.type, made.elements.type)
 
     def count(self) -> int | None:
         """The number of items, known after the first pass."""

@@ -23,6 +23,7 @@ from lookalike.io.formats import DATA_ENDINGS, TEXT_ENDINGS, endings
 from lookalike.io.places import Place, compression_of, reading, spool, spool_stdin
 
 _HEAD = 8192
+_FORMAT_MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\x93NUMPY": "npy", b"PK\3\4": "npz", b"{": "jsonl"}
 
 __all__ = ["expand"]
 
@@ -108,7 +109,7 @@ def _place(name: str, format: str | None, path: str | None = None, system: Any =
     ending, compression = endings(name)
     by_ending = "jsonl" if ending == ".json" else DATA_ENDINGS.get(ending, "text")
     chosen = format or by_ending
-    if compression and chosen in ("parquet", "arrow"):
+    if compression and chosen in ("parquet", "arrow", "npz"):
         raise InputError(f"{name}: a {chosen} file inside {compression} can not be read; unpack it first")
     return Place(name, path or name, chosen, compression, system)
 
@@ -126,7 +127,7 @@ def _stream(path: str, name: str, format: str | None) -> Place:
     if format is not None:
         return place
     head = place.head(_HEAD).removeprefix(b"\xef\xbb\xbf").lstrip()
-    for magic, known in ((b"PAR1", "parquet"), (b"ARROW1", "arrow"), (b"{", "jsonl")):
+    for magic, known in _FORMAT_MAGIC.items():
         if head.startswith(magic):
             return replace(place, format=known)
     return place

@@ -51,7 +51,7 @@ def open_images(
 
     Args:
         paths: of a folder or a pattern the files with one of `ENDINGS`, sorted, hidden ones left out; a file that is
-            named may be called anything.
+            named may be called anything. One that is given twice is one row.
         features: "pixels", "raw", "dhash" or "phash", see `pictures.py`.
         size: pixels of a side: vectors have size x size numbers (16 if not given), hashes size x size bits (8).
         threads: how many decode.

@@ -32,12 +32,15 @@ def open_source(
     """Open anything that holds items: see this module and `lookalike.io.memory` for what may be given.
 
     Args:
-        items: a path, pattern, folder, address, "-", a list of `Path`; or items in memory.
+        items: a path, pattern, folder, address, "-", a list of `Path`; or items in memory; or a source already.
         format: for files, one of `formats.FORMATS`; by their endings if None.
         skip_bad: for files, count broken rows and go on, instead of an error.
         limit: only the first so many rows.
         batch_rows, batch_bytes: how much a batch may hold.
     """
+    if hasattr(items, "batches") and hasattr(items, "first_rows"):
+        source: Source = items
+        return source
     paths = _paths(items)
     if paths is None:
         check_format(format)

@@ -1,17 +1,21 @@
-"""Items in memory as a table: lists, dicts, pandas, polars, Arrow, Hugging Face datasets.
+"""Items in memory as a table: lists, dicts, arrays, pandas, polars, Arrow, Hugging Face datasets.
 
 | given | columns |
 | --- | --- |
 | strings, or None | `text` |
 | bytes | `text`, binary |
 | sets, frozensets, lists, tuples or integer arrays, of integers or of strings | `items`, lists |
+| lists, tuples or arrays of floats; an array or a tensor of two dimensions; a sparse matrix | `vector` |
+| lists, tuples or arrays of booleans; an array of booleans of two dimensions | `bits` |
+| dicts element → weight | `vector`, lists of pairs |
 | dict id → one of these | `id` (integers or strings) before it |
-| pandas Series | its name or `text`; an index of its own becomes `id` |
+| pandas Series | its name or `text` (`vector`, `bits`); an index of its own becomes `id` |
 | pandas DataFrame | its columns; an index of its own becomes columns, as `reset_index` names them |
 | polars, Arrow, Hugging Face datasets, anything that speaks the Arrow C interface | their columns |
 
 Strings with lone surrogates, which UTF-8 does not have, are kept as the three bytes of `surrogatepass` in a
-binary column. Sets are stored sorted.
+binary column. Sets are stored sorted. Vectors and bits are as `arrays.py` has them. Tensors and sparse matrices are
+known by what they can do, so that neither torch nor SciPy need be there.
 """
 
 from __future__ import annotations
@@ -23,6 +27,7 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.errors import InputError
+from lookalike.io.arrays import array_column, bag_column, sparse_column, vector_column
 from lookalike.io.columns import check_types, plain
 from lookalike.io.messages import missing_column, reason
 from lookalike.io.source import Batch, Flags, OnRead, cut
@@ -30,6 +35,7 @@ from lookalike.io.source import Batch, Flags, OnRead, cut
 __all__ = ["MemorySource", "to_table"]
 
 _WHERE = "items"
+_NEEDED = "strings, bytes, sets of integers or strings, vectors, or dicts of weights are needed"
 
 
 class MemorySource:
@@ -118,14 +124,37 @@ def to_table(items: Any) -> pa.Table:
             return _from_dict(items)
         if hasattr(items, "__arrow_c_stream__") or hasattr(items, "__arrow_c_array__"):
             return _from_arrow_protocol(items)
-        if isinstance(items, np.ndarray):
-            items = _from_numpy(items)
+        if hasattr(items, "tocsr"):
+            matrix = items.tocsr()
+            return _table(sparse_column(matrix.indptr, matrix.indices, matrix.data, _WHERE))
+        items = _untensored(items)
+        if isinstance(items, np.ndarray) and items.ndim != 1:
+            return _table(array_column(items, _WHERE))
         if isinstance(items, str | bytes) or not isinstance(items, Iterable):
             raise InputError(f"{_WHERE}: a {type(items).__name__} is not a collection of items")
-        name, column = _column(list(items), str)
+        return _table(_column(items.tolist() if isinstance(items, np.ndarray) else list(items), str))
     except (pa.ArrowException, UnicodeEncodeError, OverflowError) as error:
         raise InputError(f"{_WHERE}: {reason(error)}") from error
-    return pa.table({name: column})
+
+
+def _table(*columns: tuple[pa.Field, Any]) -> pa.Table:
+    return pa.table([column for _, column in columns], schema=pa.schema([field for field, _ in columns]))
+
+
+def _untensored(items: Any) -> Any:
+    """A tensor (of torch, or anything like it) as an array; everything else as it is."""
+    if not (hasattr(items, "detach") and hasattr(items, "cpu")):
+        return items
+    tensor = items.detach().cpu()
+    try:
+        return tensor.numpy()
+    except (TypeError, RuntimeError):
+        pass
+    try:
+        # NumPy has no bfloat16.
+        return tensor.float().numpy()
+    except (TypeError, RuntimeError) as error:
+        raise InputError(f"{_WHERE}: {reason(error)}") from error
 
 
 def _from_dict(items: Mapping[Any, Any]) -> pa.Table:
@@ -136,28 +165,44 @@ def _from_dict(items: Mapping[Any, Any]) -> pa.Table:
     else:
         odd = next(key for key in keys if type(key) is not type(keys[0]) or type(key) not in (int, str))
         raise InputError(f"{_WHERE}: the ids of a dict must be all integers or all strings; not {odd!r}")
-    name, column = _column(list(items.values()), lambda position: f"{position} (id {keys[int(position)]!r})")
-    return pa.table({"id": ids, name: column})
+    column = _column(list(items.values()), lambda position: f"{position} (id {keys[int(position)]!r})")
+    return _table((pa.field("id", ids.type), ids), column)
 
 
-def _column(values: list[Any], place: Callable[[str], str]) -> tuple[str, Any]:
-    """The name and the column of a list of items of one kind."""
+def _column(values: list[Any], place: Callable[[str], str]) -> tuple[pa.Field, Any]:
+    """The column of a list of items of one kind."""
     kinds = {type(value) for value in values} - {type(None)}
+    if any(hasattr(kind, "detach") for kind in kinds):
+        values = [_untensored(value) for value in values]
+        kinds = {type(value) for value in values} - {type(None)}
     if all(issubclass(kind, str) for kind in kinds):
-        return "text", _strings(values)
+        return _named("text", _strings(values))
     if all(issubclass(kind, bytes | bytearray | memoryview) for kind in kinds):
-        return "text", pa.array([None if value is None else bytes(value) for value in values], pa.large_binary())
+        raw = [None if value is None else bytes(value) for value in values]
+        return _named("text", pa.array(raw, pa.large_binary()))
+    if all(issubclass(kind, Mapping) for kind in kinds):
+        return bag_column(values, place)
     if all(_is_group(kind) for kind in kinds):
-        return "items", _groups(values, place)
+        try:
+            return _named("items", _groups(values, place))
+        except InputError:
+            vectors = vector_column(values, place)
+            if vectors is None:
+                raise
+            return vectors
     first = next(value for value in values if value is not None)
     family = _family(type(first))
     for position, value in enumerate(values):
         if value is not None and (family is None or _family(type(value)) != family):
             where = f"{_WHERE}: item {place(str(position))} is a {type(value).__name__}"
             if family is None:
-                raise InputError(f"{where}; strings, bytes, or sets of integers or strings are needed")
+                raise InputError(f"{where}; {_NEEDED}")
             raise InputError(f"{where}, but item {place('0')} is a {type(first).__name__}")
     raise AssertionError("every kind was known")
+
+
+def _named(name: str, column: Any) -> tuple[pa.Field, Any]:
+    return pa.field(name, column.type), column
 
 
 def _is_group(kind: type) -> bool:
@@ -169,6 +214,8 @@ def _family(kind: type) -> str | None:
         return "text"
     if issubclass(kind, bytes | bytearray | memoryview):
         return "bytes"
+    if issubclass(kind, Mapping):
+        return "bag"
     return "group" if _is_group(kind) else None
 
 
@@ -242,17 +289,31 @@ def _from_pyarrow(items: Any) -> pa.Table:
     raise InputError(f"{_WHERE}: a pyarrow {type(items).__name__} is not a collection of items")
 
 
-def _name_of(type: Any) -> str:
-    lists = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
-    return "items" if any(kind(type) for kind in lists) else "text"
+def _name_of(kind: Any) -> str:
+    """What a column without a name is called: by what it holds."""
+    if pa.types.is_fixed_size_binary(kind):
+        return "bits"
+    if pa.types.is_map(kind):
+        return "vector"
+    if not any(test(kind) for test in (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)):
+        return "text"
+    if pa.types.is_boolean(kind.value_type):
+        return "bits"
+    vectors = (pa.types.is_floating, pa.types.is_struct)
+    return "vector" if any(test(kind.value_type) for test in vectors) else "items"
+
+
+def _series_name(kind: Any) -> str:
+    name = _name_of(kind)
+    return "text" if name == "items" else name
 
 
 def _from_pandas(items: Any) -> pa.Table:
     import pandas as pd
 
     if isinstance(items, pd.Series):
-        name = "text" if items.name is None else str(items.name)
-        column = _pandas_column(items, name)
+        column = _pandas_column(items, "text" if items.name is None else str(items.name))
+        name = _series_name(column.type) if items.name is None else str(items.name)
         if _has_own_index(items.index):
             ids = _pandas_column(items.index.to_series(), "id")
             return pa.table([ids, column], names=["id", name])
@@ -290,12 +351,13 @@ def _pandas_column(series: Any, name: str) -> Any:
 def _from_polars(items: Any) -> pa.Table:
     if hasattr(items, "collect"):
         items = items.collect()
-    if hasattr(items, "to_frame"):
-        items = items.alias(items.name or "text").to_frame()
     import polars as pl
 
+    named = not hasattr(items, "to_frame") or bool(items.name)
+    frame = items.to_frame() if hasattr(items, "to_frame") else items
     # The oldest level has plain large strings instead of views, inside lists too.
-    return items.to_arrow(compat_level=pl.CompatLevel.oldest())
+    table = frame.to_arrow(compat_level=pl.CompatLevel.oldest())
+    return table if named else table.rename_columns([_series_name(table.schema.types[0])])
 
 
 def _from_datasets(items: Any) -> pa.Table:
@@ -305,12 +367,6 @@ def _from_datasets(items: Any) -> pa.Table:
     if hasattr(items, "with_format") and hasattr(items, "__len__"):
         return items.with_format("arrow")[:]
     return pa.concat_tables(list(items.with_format("arrow").iter(batch_size=1000)))
-
-
-def _from_numpy(items: Any) -> list[Any]:
-    if items.ndim != 1:
-        raise InputError(f"{_WHERE}: an array of {items.ndim} dimensions is not a collection of items")
-    return list(items.tolist())
 
 
 _LIBRARIES: dict[str, Callable[[Any], pa.Table]] = {

@@ -15,6 +15,8 @@ _STREAM_NAMES = {
     "csv": "stdin.csv",
     "tsv": "stdin.tsv",
     "arrow": "stdin.arrow",
+    "npy": "stdin.npy",
+    "npz": "stdin.npz",
     "lines": "stdin.txt",
 }
 # The names that `atomic` gives to files that are not whole.

@@ -54,6 +54,10 @@ def output_format(path: str | Path, format: str | None = None) -> tuple[str, str
         raise OptionError(f"{name}: output goes to a local path, not to an address")
     ending, compression = endings(name)
     found = format or DATA_ENDINGS.get(ending)
+    if found is not None and found not in _FORMATS:
+        raise OptionError(
+            f"{name}: only rows of .{found} files go to .{found}; use .parquet, .jsonl, .csv, .tsv or .arrow"
+        )
     if found is None:
         raise OptionError(
             f"{name}: the ending says what to write; use .parquet, .jsonl, .csv, .tsv or .arrow"

@@ -1,27 +1,34 @@
-"""Weighted sets: weighted Jaccard by consistent sampling."""
+"""Weighted sets: weighted Jaccard by consistent sampling, and their cosine by the signs of random projections."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable
 
 import numpy as np
 import pyarrow as pa
 
 from lookalike.collide.band import band_keys
-from lookalike.collide.buckets import Likeness
 from lookalike.config import Config
 from lookalike.errors import OptionError
-from lookalike.measures.base import Judge
-from lookalike.measures.rows import all_rows
+from lookalike.measures.base import Judge, is_list
+from lookalike.measures.rows import Comparable
 from lookalike.measures.sets import in_groups
+from lookalike.measures.texts import Texts
 from lookalike.represent.bags import bags
+from lookalike.sketch.signs import blocks_for, sign_keys
+from lookalike.sketch.sparse import LEAST_WIDTH, sparse_sign_bits
 from lookalike.sketch.weighted import sketch_bags
 from lookalike.theory import Plan
 from lookalike.types import F64Array, I64Array, Sets, U32Array, U64Array
-from lookalike.verify.weighted import bag_rows, weighted_jaccard
+from lookalike.verify.weighted import bag_rows, sparse_cosine, weighted_jaccard
 
-__all__ = ["WeightedJaccard"]
+__all__ = ["SparseCosine", "WeightedJaccard"]
+
+
+def holds_bags(kind: pa.DataType) -> bool:
+    """Whether a column holds elements, with or without weights, and not text."""
+    return is_list(kind) or bool(pa.types.is_map(kind) or pa.types.is_struct(kind))
 
 
 def bags_of(items: pa.Array, *, negative: bool) -> Sets:
@@ -35,12 +42,14 @@ class WeightedJaccard:
 
     name = "weighted-jaccard"
 
-    def __init__(self, plan: Plan | None, seed: int) -> None:
+    def __init__(self, texts: Texts, plan: Plan | None, seed: int) -> None:
+        self._texts = texts
         self._slots = 0 if plan is None else plan.slots
         self._seed = seed
 
     def represent(self, items: pa.Array, groups: U64Array | None = None) -> Sets:
-        return in_groups(bags_of(items, negative=False), groups)
+        found = bags_of(items, negative=False) if holds_bags(items.type) else self._texts.bags(items)
+        return in_groups(found, groups)
 
     def keys(self, items: Sets, bands: int, rows: int) -> U64Array:
         assert items.weights is not None
@@ -52,17 +61,46 @@ class WeightedJaccard:
             return None
         if config.verify == "sketch":
             raise OptionError("verify=sketch is not for weighted-jaccard: use exact or none")
-        return BagJudge(config.threshold)
+        return BagJudge(config.threshold, weighted_jaccard)
 
 
-class BagJudge:
+class SparseCosine:
+    """u·v / |u||v| of vectors of which only the components that are not 0 are named; those without any are bad."""
+
+    name = "cosine"
+
+    def __init__(self, texts: Texts, seed: int) -> None:
+        self._texts = texts
+        self._seed = seed
+
+    def represent(self, items: pa.Array, groups: U64Array | None = None) -> Sets:
+        found = bags_of(items, negative=True) if holds_bags(items.type) else self._texts.bags(items)
+        return in_groups(found, groups)
+
+    def keys(self, items: Sets, bands: int, rows: int) -> U64Array:
+        assert items.weights is not None
+        blocks = blocks_for(bands, rows, LEAST_WIDTH)
+        bits = np.empty((len(items), 0, LEAST_WIDTH // 64), np.uint64)
+        if blocks:
+            bits = sparse_sign_bits(items.offsets, items.values, items.weights, blocks, LEAST_WIDTH, self._seed)
+        return sign_keys(bits, bands, rows)
+
+    def judge(self, config: Config) -> Judge | None:
+        if config.verify == "none":
+            return None
+        if config.verify == "sketch":
+            raise OptionError("verify=sketch is for the cosine of dense vectors: use exact or none")
+        return BagJudge(config.threshold, sparse_cosine)
+
+
+class BagJudge(Comparable):
     """Compares bags by their sorted elements and weights."""
 
     lowest = -math.inf
-    has_elements = False
 
-    def __init__(self, threshold: float) -> None:
+    def __init__(self, threshold: float, compare: Callable[..., F64Array]) -> None:
         self.threshold = threshold
+        self._compare = compare
 
     def lengths(self, sizes: U32Array) -> I64Array:
         wide = sizes.astype(np.int64)
@@ -75,13 +113,4 @@ class BagJudge:
     def compare(
         self, offsets: I64Array, words: U64Array, left: I64Array, right: I64Array, threshold: float
     ) -> F64Array:
-        return weighted_jaccard(offsets, words, left, right, threshold)
-
-    def similarity(self, scores: F64Array) -> F64Array:
-        return scores
-
-    def likeness(self, offsets: I64Array, words: U64Array) -> Likeness | None:
-        return None
-
-    def scan(self, offsets: I64Array, words: U64Array, threads: int) -> Iterator[tuple[I64Array, I64Array]]:
-        return all_rows(len(offsets) - 1)
+        return self._compare(offsets, words, left, right, threshold)

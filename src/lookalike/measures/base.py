@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from lookalike.collide.buckets import Likeness
 from lookalike.config import Config
-from lookalike.types import Dense, F64Array, I64Array, Sets, U32Array, U64Array
+from lookalike.types import BoolArray, Dense, F64Array, I64Array, Sets, U32Array, U64Array
 
 __all__ = ["ElementJudge", "Judge", "Measure", "Represented", "compares_elements", "is_list"]
 
@@ -55,6 +55,10 @@ class Judge(Protocol):
         self, offsets: I64Array, words: U64Array, left: I64Array, right: I64Array, threshold: float
     ) -> F64Array:
         """The score of each pair of rows, or less than the threshold where it is below that."""
+        ...
+
+    def crossed(self, offsets: I64Array, words: U64Array, left: I64Array, right: I64Array) -> BoolArray:
+        """Of each of some rows with each of others, whether they may match: (left x right), never wrong about "no"."""
         ...
 
     def similarity(self, scores: F64Array) -> F64Array:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
 
-from lookalike.collide.buckets import Likeness
 from lookalike.config import Config
 from lookalike.errors import OptionError
 from lookalike.measures.base import Judge
-from lookalike.measures.rows import all_rows
+from lookalike.measures.rows import Comparable
 from lookalike.measures.vectors import grouped_keys, in_groups, row_offsets
 from lookalike.represent.vectors import packed_bits
 from lookalike.sketch.sampling import sampled_keys
@@ -53,11 +51,10 @@ class Hamming:
         return BitJudge(self.bits or 1, config.threshold)
 
 
-class BitJudge:
+class BitJudge(Comparable):
     """Counts the bits that differ."""
 
     lowest = -math.inf
-    has_elements = False
 
     def __init__(self, bits: int, threshold: float) -> None:
         self._bits = bits
@@ -74,12 +71,3 @@ class BitJudge:
         self, offsets: I64Array, words: U64Array, left: I64Array, right: I64Array, threshold: float
     ) -> F64Array:
         return hamming(offsets, words, left, right, threshold, self._bits)
-
-    def similarity(self, scores: F64Array) -> F64Array:
-        return scores
-
-    def likeness(self, offsets: I64Array, words: U64Array) -> Likeness | None:
-        return None
-
-    def scan(self, offsets: I64Array, words: U64Array, threads: int) -> Iterator[tuple[I64Array, I64Array]]:
-        return all_rows(len(offsets) - 1)

@@ -10,13 +10,15 @@ import pyarrow as pa
 
 from lookalike.config import Config
 from lookalike.errors import OptionError
-from lookalike.measures.bags import WeightedJaccard
+from lookalike.measures.bags import SparseCosine, WeightedJaccard
 from lookalike.measures.base import Measure, is_list
 from lookalike.measures.bits import Hamming
 from lookalike.measures.containment import Containment
 from lookalike.measures.distances import Distance
 from lookalike.measures.sets import Identity, Jaccard
+from lookalike.measures.texts import Texts
 from lookalike.measures.vectors import Cosine
+from lookalike.represent.weights import Frequencies
 from lookalike.scale import order_of
 from lookalike.theory import Plan
 
@@ -26,8 +28,8 @@ __all__ = ["default_measure", "form_of", "forms_for", "measure_of"]
 _FORMS = {
     "jaccard": ("text", "sets"),
     "containment": ("text", "sets"),
-    "weighted-jaccard": ("bags",),
-    "cosine": ("vectors",),
+    "weighted-jaccard": ("bags", "text"),
+    "cosine": ("vectors", "bags", "text"),
     "hamming": ("bits",),
 }
 _DEFAULTS = {
@@ -39,9 +41,12 @@ _DEFAULTS = {
 }
 
 
-def form_of(kind: pa.DataType, measure: str | None, *, is_text: bool) -> str | None:
-    """What a column of this type holds for a measure: text, sets, vectors, bags or bits; None if nothing."""
-    takes = forms_for(measure)
+def form_of(kind: pa.DataType, measure: str | None, *, is_text: bool, wanted: str | None = None) -> str | None:
+    """What a column of this type holds for a measure: text, sets, vectors, bags or bits; None if nothing.
+
+    `wanted` is what it must be, where the user said so.
+    """
+    takes = [form for form in forms_for(measure) if wanted in (None, form)]
     return next((form for form in _possible(kind, is_text=is_text) if form in takes), None)
 
 
@@ -59,7 +64,7 @@ def _possible(kind: pa.DataType, *, is_text: bool) -> tuple[str, ...]:
             return ("vectors",)
         if pa.types.is_struct(inner):
             return ("bags",)
-        return ("sets", "bags", "vectors", "bits") if pa.types.is_integer(inner) else ("sets", "bags", "bits")
+        return ("sets", "vectors", "bags", "bits") if pa.types.is_integer(inner) else ("sets", "bags", "bits")
     return ()
 
 
@@ -75,20 +80,28 @@ def default_measure(form: str) -> str:
     return _DEFAULTS[form]
 
 
-def measure_of(config: Config, form: str, dimensions: int | None = None, plan: Plan | None = None) -> Measure:
+def measure_of(
+    config: Config,
+    form: str,
+    dimensions: int | None = None,
+    plan: Plan | None = None,
+    frequencies: Frequencies | None = None,
+) -> Measure:
     """The measure that a configuration asks for, with a sketch as long as the plan wants it."""
     if config.exact:
         return Identity(config)
-    if config.measure == "cosine":
+    if config.measure == "cosine" and form == "vectors":
         return Cosine(dimensions, config.seed)
+    if config.measure == "cosine":
+        return SparseCosine(Texts(config, frequencies), config.seed)
     if config.measure is not None and order_of(config.measure) is not None:
         return Distance(config.measure, dimensions, plan, config.seed)
     if config.measure == "hamming":
         return Hamming(dimensions, config.seed)
     if config.measure == "weighted-jaccard":
-        return WeightedJaccard(plan, config.seed)
+        return WeightedJaccard(Texts(config, frequencies), plan, config.seed)
     if config.measure == "containment":
-        return Containment(config.shingle)
+        return Containment(Texts(config, frequencies))
     if config.measure in (None, "jaccard"):
-        return Jaccard(config.shingle, 0 if plan is None else plan.slots, config.seed)
+        return Jaccard(Texts(config, frequencies), 0 if plan is None else plan.slots, config.seed)
     raise OptionError(f"measure is {config.measure!r}: not for {form}")

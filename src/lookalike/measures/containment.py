@@ -10,8 +10,6 @@ whatever the sizes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pyarrow as pa
 
@@ -19,10 +17,10 @@ from lookalike.collide.prefix import containment_lengths
 from lookalike.config import Config
 from lookalike.errors import OptionError
 from lookalike.measures.base import Judge
-from lookalike.measures.rows import all_rows
+from lookalike.measures.rows import Comparable
 from lookalike.measures.sets import Jaccard
-from lookalike.shingle import Shingle
-from lookalike.types import F64Array, I64Array, Sets, U32Array, U64Array
+from lookalike.measures.texts import Texts
+from lookalike.types import I64Array, Sets, U32Array, U64Array
 from lookalike.verify.containment import containments
 from lookalike.verify.jaccard import sort_sets
 
@@ -34,8 +32,8 @@ class Containment:
 
     name = "containment"
 
-    def __init__(self, shingle: Shingle) -> None:
-        self._sets = Jaccard(shingle, 0, 0)
+    def __init__(self, texts: Texts) -> None:
+        self._sets = Jaccard(texts, 0, 0)
 
     def represent(self, items: pa.Array, groups: U64Array | None = None) -> Sets:
         return self._sets.represent(items, groups)
@@ -49,7 +47,7 @@ class Containment:
         return ContainmentJudge(config.threshold)
 
 
-class ContainmentJudge:
+class ContainmentJudge(Comparable):
     """Compares the sets themselves."""
 
     lowest = 0.0
@@ -65,14 +63,6 @@ class ContainmentJudge:
     def rows(self, sets: Sets) -> tuple[I64Array, U64Array]:
         return sets.offsets, sort_sets(sets.offsets, sets.values)
 
-    def similarity(self, scores: F64Array) -> F64Array:
-        return scores
-
     def prefix(self, sizes: I64Array) -> tuple[I64Array, I64Array]:
+        """How many of its rarest elements a set of so many needs, as the smaller and as the larger of a pair."""
         return containment_lengths(sizes, self.threshold)
-
-    def likeness(self, offsets: I64Array, words: U64Array) -> None:
-        """Sets are compared as they are."""
-
-    def scan(self, offsets: I64Array, words: U64Array, threads: int) -> Iterator[tuple[I64Array, I64Array]]:
-        return all_rows(len(offsets) - 1)

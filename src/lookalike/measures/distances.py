@@ -14,11 +14,10 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.collide.band import band_keys
-from lookalike.collide.buckets import Likeness
 from lookalike.config import Config
 from lookalike.errors import OptionError
 from lookalike.measures.base import Judge
-from lookalike.measures.rows import all_rows
+from lookalike.measures.rows import Comparable, all_rows
 from lookalike.measures.vectors import component_words, grouped_keys, in_groups, row_offsets, vectors_of
 from lookalike.scale import order_of
 from lookalike.sketch.stable import StableMatrix, stable_matrix, stable_slots_of
@@ -65,11 +64,10 @@ class Distance:
         return DistanceJudge(self.order, config.scale.threshold)
 
 
-class DistanceJudge:
+class DistanceJudge(Comparable):
     """Compares the vectors themselves; a score is minus the distance."""
 
     lowest = -math.inf
-    has_elements = False
 
     def __init__(self, order: float, threshold: float) -> None:
         self._order = order
@@ -86,12 +84,6 @@ class DistanceJudge:
         self, offsets: I64Array, words: U64Array, left: I64Array, right: I64Array, threshold: float
     ) -> F64Array:
         return minkowski(offsets, words, left, right, threshold, self._order)
-
-    def similarity(self, scores: F64Array) -> F64Array:
-        return scores
-
-    def likeness(self, offsets: I64Array, words: U64Array) -> Likeness | None:
-        return None
 
     def scan(self, offsets: I64Array, words: U64Array, threads: int) -> Iterator[tuple[I64Array, I64Array]]:
         if self._order not in _SCANNED:

@@ -6,9 +6,32 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from lookalike.types import I64Array
+from lookalike.collide.buckets import Likeness
+from lookalike.types import BoolArray, F64Array, I64Array, U64Array
 
-__all__ = ["all_rows"]
+__all__ = ["Comparable", "all_rows"]
+
+
+class Comparable:
+    """What judges of any rows have in common: nothing is known of a pair before it is compared."""
+
+    has_elements = False
+
+    def crossed(self, offsets: I64Array, words: U64Array, left: I64Array, right: I64Array) -> BoolArray:
+        """Any row may match any other."""
+        return np.ones((len(left), len(right)), np.bool_)
+
+    def similarity(self, scores: F64Array) -> F64Array:
+        """Rows are as alike as their items."""
+        return scores
+
+    def likeness(self, offsets: I64Array, words: U64Array) -> Likeness | None:
+        """There are no signatures."""
+        return None
+
+    def scan(self, offsets: I64Array, words: U64Array, threads: int) -> Iterator[tuple[I64Array, I64Array]]:
+        """Every pair."""
+        return all_rows(len(offsets) - 1)
 
 
 def all_rows(rows: int, block: int = 1 << 15) -> Iterator[tuple[I64Array, I64Array]]:

@@ -7,7 +7,6 @@ similarity of a / (2 - a), so the very same comparison tells a.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
 
@@ -18,7 +17,8 @@ from lookalike.collide.band import band_keys
 from lookalike.collide.prefix import prefix_lengths
 from lookalike.config import Config
 from lookalike.measures.base import Judge, is_list
-from lookalike.measures.rows import all_rows
+from lookalike.measures.rows import Comparable
+from lookalike.measures.texts import Texts
 from lookalike.represent.buffers import text_buffers
 from lookalike.represent.elements import element_sets, hash_ints, hash_raw
 from lookalike.represent.text import shingle_texts
@@ -35,8 +35,8 @@ class Jaccard:
 
     name = "jaccard"
 
-    def __init__(self, shingle: Shingle, slots: int, seed: int) -> None:
-        self.shingle = shingle
+    def __init__(self, texts: Texts, slots: int, seed: int) -> None:
+        self._texts = texts
         self.slots = slots
         self.seed = seed
 
@@ -46,7 +46,7 @@ class Jaccard:
 
     def represent(self, items: pa.Array, groups: U64Array | None = None) -> Sets:
         """A list column is a column of sets; anything else must be text."""
-        sets = element_sets(items) if is_list(items.type) else shingle_texts(items, self.shingle)
+        sets = element_sets(items) if is_list(items.type) else self._texts.sets(items)
         return in_groups(sets, groups)
 
     def sketch(self, sets: Sets) -> U32Array:
@@ -62,7 +62,7 @@ class Jaccard:
         return SketchJudge(self, config.threshold) if config.verify == "sketch" else SetJudge(config.threshold)
 
 
-class _OfSets:
+class _OfSets(Comparable):
     """What is the same for all judges of sorted sets."""
 
     lowest = 0.0
@@ -73,13 +73,6 @@ class _OfSets:
     def prefix(self, sizes: I64Array) -> tuple[I64Array, I64Array]:
         """How many of its rarest elements a set of so many needs, as the smaller and as the larger of a pair."""
         return prefix_lengths(sizes, self.threshold)
-
-    def likeness(self, offsets: I64Array, words: U64Array) -> None:
-        """Sets are compared as they are."""
-
-    def scan(self, offsets: I64Array, words: U64Array, threads: int) -> Iterator[tuple[I64Array, I64Array]]:
-        """Every pair."""
-        return all_rows(len(offsets) - 1)
 
 
 class SetJudge(_OfSets):

@@ -22,12 +22,12 @@ import pyarrow as pa
 from lookalike.collide.buckets import Likeness
 from lookalike.config import Config
 from lookalike.measures.base import Judge
-from lookalike.measures.rows import all_rows
+from lookalike.measures.rows import Comparable
 from lookalike.represent.vectors import dense
 from lookalike.sketch.rotation import flips, rotate_signs, sign_bits, width_of
 from lookalike.sketch.signs import blocks_for, sign_keys
 from lookalike.theory.families import cosine as agreeing
-from lookalike.types import Dense, F32Array, F64Array, I64Array, U32Array, U64Array
+from lookalike.types import BoolArray, Dense, F32Array, F64Array, I64Array, U32Array, U64Array
 from lookalike.verify.cosine import cosine, norms
 from lookalike.verify.scan import all_pairs_above
 
@@ -135,11 +135,10 @@ def row_offsets(items: Dense, words: U64Array) -> I64Array:
     return np.concatenate([[0], np.cumsum(np.where(items.present, words.shape[1], 0))]).astype(np.int64)
 
 
-class CosineJudge:
+class CosineJudge(Comparable):
     """Compares the vectors themselves, in float64."""
 
     lowest = -math.inf
-    has_elements = False
 
     def __init__(self, config: Config) -> None:
         self.threshold = config.threshold
@@ -162,27 +161,33 @@ class CosineJudge:
     ) -> F64Array:
         return cosine(offsets, words, left, right, threshold, _WORDS)
 
-    def similarity(self, scores: F64Array) -> F64Array:
-        return scores
+    def crossed(self, offsets: I64Array, words: U64Array, left: I64Array, right: I64Array) -> BoolArray:
+        """By products of float32, whose rounding is far below the margin."""
+        unit = _unit(offsets, words)
+        crossed: BoolArray = unit[left] @ unit[right].T >= np.float32(self.threshold - 1e-3)
+        return crossed
 
     def likeness(self, offsets: I64Array, words: U64Array) -> Likeness | None:
         first = words[offsets[:-1, None] + np.arange(_WORDS)].reshape(-1)
         return Likeness(first, _WORDS, most_differing(self.threshold, _BITS))
 
     def scan(self, offsets: I64Array, words: U64Array, threads: int) -> Iterator[tuple[I64Array, I64Array]]:
-        rows = len(offsets) - 1
-        table = words.reshape(rows, -1)
-        vectors = np.ascontiguousarray(table[:, _HEAD:]).view(np.float32)
-        lengths = np.ascontiguousarray(table[:, _WORDS]).view(np.float64)
-        unit = (vectors / lengths[:, None]).astype(np.float32)
-        return all_pairs_above(unit, self.threshold, threads)
+        return all_pairs_above(_unit(offsets, words), self.threshold, threads)
 
 
-class SignJudge:
+def _unit(offsets: I64Array, words: U64Array) -> F32Array:
+    """The vectors of rows, scaled to length 1."""
+    table = words.reshape(len(offsets) - 1, -1)
+    vectors = np.ascontiguousarray(table[:, _HEAD:]).view(np.float32)
+    lengths = np.ascontiguousarray(table[:, _WORDS]).view(np.float64)
+    unit: F32Array = (vectors / lengths[:, None]).astype(np.float32)
+    return unit
+
+
+class SignJudge(Comparable):
     """Compares sign bits: the share in which two vectors differ tells their angle, and precision is not 1."""
 
     lowest = -math.inf
-    has_elements = False
     # Two vectors at cosine 0.8 differ in 210 ± 13 bits, which is 0.8 ± 0.024.
     BITS = 1024
 
@@ -207,12 +212,3 @@ class SignJudge:
             differing = np.bitwise_count(table[left[part]] ^ table[right[part]]).sum(axis=1, dtype=np.int64)
             out[part] = np.cos(np.pi * differing / self.BITS)
         return np.where(out >= threshold, out, -math.inf)
-
-    def similarity(self, scores: F64Array) -> F64Array:
-        return scores
-
-    def likeness(self, offsets: I64Array, words: U64Array) -> Likeness | None:
-        return None
-
-    def scan(self, offsets: I64Array, words: U64Array, threads: int) -> Iterator[tuple[I64Array, I64Array]]:
-        return all_rows(len(offsets) - 1)

@@ -11,7 +11,8 @@ from lookalike.page.fields import Fields, count, number, record, records, senten
 from lookalike.page.headline import unit
 from lookalike.page.layout import Section, figure, numbers_foldout, table, unordered
 from lookalike.page.markup import Markup, foldout, join, name, tag
-from lookalike.page.numbers import probability, ratio, whole
+from lookalike.page.measure import compares_all, is_distance, told, told_of
+from lookalike.page.numbers import probability, whole
 from lookalike.wording import counted
 
 __all__ = ["band_chart", "certificate"]
@@ -26,13 +27,13 @@ def certificate(report: Fields) -> Section | None:
     """The statement, the intervals, the three parts, what is left, and what to keep in mind."""
     data = record(report, "certificate")
     statement, notes = words(data, "statement")[:2000], sentences(data, "notes")
-    parts = [_estimate(data), _band_test(data), _audit(data)]
+    parts = [_estimate(report, data), _band_test(report, data), _audit(report, data)]
     body = [
-        tag("p", _sentence(statement.replace(">=", "≥")), class_="statement") if statement else None,
+        tag("p", _sentence(statement.replace(">=", "≥").replace("<=", "≤")), class_="statement") if statement else None,
         _left(report, data),
         _intervals(report, data),
         tag("div", *parts, class_="thirds") if any(parts) else None,
-        _missed(data),
+        _missed(report, data),
         tag("div", tag("h3", "To keep in mind"), unordered(notes), class_="notes") if notes else None,
     ]
     if not any(body):
@@ -99,7 +100,7 @@ def _band_ticks(bands: int) -> list[float]:
     return [1.0, *(tick for tick in Axis(1.0, float(bands)).ticks(6) if tick > 1.0 and tick == int(tick))]
 
 
-def _estimate(data: Fields) -> Markup | None:
+def _estimate(report: Fields, data: Fields) -> Markup | None:
     recall = record(data, "recall")
     if number(recall, "recall") is None:
         return None
@@ -111,11 +112,11 @@ def _estimate(data: Fields) -> Markup | None:
         result,
         "recall of the plan" + _interval(recall),
         f"{counted_pairs}Every found pair is weighed by the chance with which the plan finds a pair of its "
-        "similarity (Horvitz–Thompson). Blind to a fault in carrying out the plan.",
+        f"{told(report)} (Horvitz–Thompson). Blind to a fault in carrying out the plan.",
     )
 
 
-def _band_test(data: Fields) -> Markup | None:
+def _band_test(report: Fields, data: Fields) -> Markup | None:
     bands = record(data, "bands")
     hits = values(bands, "hits")
     if not hits:
@@ -126,21 +127,22 @@ def _band_test(data: Fields) -> Markup | None:
         "The band test",
         result,
         _band_words(bands),
-        "Every band should be hit about as often as the similarities of the found pairs say. "
+        f"Every band should be hit about as often as the {_plural(report)} of the found pairs say. "
         "Sees a dead or biased band; blind to pairs that are lost elsewhere.",
         state="bad" if wrong else "good",
     )
 
 
-def _audit(data: Fields) -> Markup | None:
+def _audit(report: Fields, data: Fields) -> Markup | None:
     audit = record(data, "audit")
     sampled = count(audit, "sampled")
     if sampled is None:
         return None
     pairs, found, full = count(audit, "pairs"), count(audit, "found"), count(audit, "full")
     overruled = _disagrees(data)
+    how = ", one by one," if compares_all(report) else " and without sketches"
     why = [
-        f"{counted(sampled, 'random item')}, compared exactly and without sketches with every item after them. "
+        f"{counted(sampled, 'random item')}, compared exactly{how} with every item after them. "
         "Blind to nothing, but no finer than its sample.",
         f"{counted(full, 'sampled item')} had more matches than the audit takes up; the later ones are not in it."
         if full
@@ -185,16 +187,18 @@ def _intervals(report: Fields, data: Fields) -> Markup | None:
     """The intervals below each other over one axis that ends at 1."""
     planned = number(report, "recall_at_threshold")
     threshold = number(report, "threshold")
+    plan: Fields = {"recall": planned}
+    at = "–" if threshold is None else f"{threshold:g}"
     rows = [
         (label, fields)
         for label, fields in (
             ("The estimate, over all pairs", record(data, "recall")),
             ("The audit, over its sample", record(data, "audit")),
-            (f"The plan, for a pair at {ratio(threshold)}", {"recall": planned}),
+            ("The plan: every pair compared" if compares_all(report) else f"The plan, for a pair at {at}", plan),
         )
         if number(fields, "recall") is not None
     ]
-    if not rows or rows[0][1] == {"recall": planned}:
+    if not rows or rows[0][1] is plan:
         return None
     ends = [number(fields, key) for _, fields in rows for key in ("low", "recall")]
     least = min(end for end in ends if end is not None)
@@ -207,9 +211,8 @@ def _intervals(report: Fields, data: Fields) -> Markup | None:
     marks = [tag("text", f"{tick:g}", x=percent(axis.at(tick)), y="14", class_="below") for tick in ticks]
     scale = tag("svg", *marks, class_="scale", aria_hidden="true", width="100%", height=18)
     lines.append(tag("div", tag("span"), scale, tag("b"), class_="interval"))
-    caption = tag(
-        "figcaption", "Recall, the share of all pairs at or above the threshold that was found; 95% intervals."
-    )
+    where = "within the largest distance" if is_distance(report) else "at or above the threshold"
+    caption = tag("figcaption", f"Recall, the share of all pairs {where} that was found; 95% intervals.")
     return tag("figure", *lines, caption, class_="card intervals")
 
 
@@ -230,20 +233,21 @@ def _whisker(axis: Axis, ticks: list[float], fields: Fields) -> Markup:
     return tag("svg", *parts, class_="whisker", role="img", aria_label=label, width="100%", height=32)
 
 
-def _missed(data: Fields) -> Markup | None:
+def _missed(report: Fields, data: Fields) -> Markup | None:
     """The pairs of the audit's sample that the run did not find."""
     missed = records(record(data, "audit"), "missed")
     if not missed:
         return None
-    rows = [
-        [name(words(each, "a")), name(words(each, "b")), ratio(number(each, "similarity"))]
-        for each in missed[:_MOST_MISSED]
-    ]
+    rows = [[name(words(each, "a")), name(words(each, "b")), told_of(report, each)] for each in missed[:_MOST_MISSED]]
     more = len(missed) - len(rows)
     rest = tag("p", f"{more:,} more stand in report.json.", class_="note") if more else None
-    heads = ["one", "the other", "similarity"]
+    heads = ["one", "the other", told(report)]
     found = table("Pairs that the audit found and the run did not", heads, rows, text=2)
     return foldout(f"{counted(len(missed), 'pair')} that the audit found and the run did not", found, rest)
+
+
+def _plural(report: Fields) -> str:
+    return "distances" if is_distance(report) else "similarities"
 
 
 def _disagrees(data: Fields) -> bool:

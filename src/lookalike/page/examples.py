@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lookalike.page.fields import Fields, count, number, record, records, words
+from lookalike.page.fields import Fields, count, record, records, words
 from lookalike.page.headline import unit
 from lookalike.page.layout import Section
 from lookalike.page.markup import Markup, cut, first_difference, foldout, join, marked, name, tag
-from lookalike.page.numbers import of_all, ratio, whole
+from lookalike.page.measure import of_text, told, told_of
+from lookalike.page.numbers import NONE, of_all, whole
 
 __all__ = ["largest_clusters", "sample_pairs"]
 
@@ -26,23 +27,26 @@ def largest_clusters(report: Fields) -> Section | None:
     if not clusters:
         return None
     items, noun = count(report, "items"), unit(report)
-    folded = [_cluster(each, items, noun) for each in clusters]
+    folded = [_cluster(report, each, items, noun) for each in clusters]
     lead = "The item that was kept, and some of those it stands for."
     return Section("clusters", "The largest clusters", tag("div", *folded, class_="folds"), lead)
 
 
 def sample_pairs(report: Fields) -> Section | None:
-    """Pairs over the whole range of similarities, side by side."""
+    """Pairs from the least alike on, side by side."""
     pairs = records(report, "sample_pairs")[:_MOST_PAIRS]
     if not pairs:
         return None
-    folded = [_pair(each, open=place < _OPEN_PAIRS) for place, each in enumerate(pairs)]
-    own = tag("span", "stands out", class_="own")
-    lead = join(["What both texts share is ", tag("mark", "marked"), ", what only one of them has ", own, "."])
+    folded = [_pair(report, each, open=place < _OPEN_PAIRS) for place, each in enumerate(pairs)]
+    lead: str = "From the least alike pair on; long items are cut."
+    if any(_marks(each, side) for each in pairs for side in ("marks_a", "marks_b")):
+        own = tag("span", "stands out", class_="own")
+        both = "texts" if of_text(report) else "items"
+        lead = join([f"What both {both} share is ", tag("mark", "marked"), ", what only one of them has ", own, "."])
     return Section("pairs", "Sample pairs", tag("div", *folded, class_="folds"), lead)
 
 
-def _cluster(cluster: Fields, items: int | None, noun: str) -> Markup:
+def _cluster(report: Fields, cluster: Fields, items: int | None, noun: str) -> Markup:
     size, kept = count(cluster, "size"), record(cluster, "kept")
     # A share worth reading is one that a warning could be about.
     share = of_all(size, items) if items and size and size >= 0.01 * items else ""
@@ -50,37 +54,49 @@ def _cluster(cluster: Fields, items: int | None, noun: str) -> Markup:
         [
             tag("b", whole(size), class_="large"),
             tag("span", f"{noun}s" + (f", {share} of all" if share else ""), class_="soft"),
-            tag("bdi", _snippet(words(kept, "text")), class_="snippet"),
+            tag("bdi", _snippet(words(kept, "text") or words(kept, "id")), class_="snippet"),
         ]
     )
     members = records(cluster, "members")[:_MOST_MEMBERS]
-    shown = [_member(kept, "kept", "kept")]
-    shown += [_member(each, f"similarity {ratio(number(each, 'similarity'))}", "removed") for each in members]
+    style = _style(report)
+    shown = [_member(kept, "kept", "kept", style)]
+    shown += [_member(each, _badge(report, each), "removed", style) for each in members]
     more = (size or 0) - 1 - len(members)
     rest = tag("p", f"and {more:,} more", class_="note") if more > 0 else None
     return foldout(summary, tag("div", *shown, class_="members"), rest)
 
 
-def _member(item: Fields, role: str, class_: str) -> Markup:
+def _badge(report: Fields, member: Fields) -> str:
+    near = told_of(report, member)
+    return "not compared" if near == NONE else f"{told(report)} {near}"
+
+
+def _style(report: Fields) -> str:
+    """The class of what an item holds; digits stand below digits."""
+    return "text digits" if words(report, "form") in ("vectors", "bits") else "text"
+
+
+def _member(item: Fields, role: str, class_: str, style: str) -> Markup:
     text, rest = cut(words(item, "text"), _CLUSTER_TEXT)
     head = tag("p", tag("span", role, class_=f"badge {class_}"), _where(item), class_="who")
     body = join([text, tag("span", " …", class_="cut") if rest else None])
-    return tag("article", head, tag("div", body, class_="text", dir="auto"))
+    return tag("article", head, tag("div", body, class_=style, dir="auto") if text else None)
 
 
-def _pair(pair: Fields, *, open: bool) -> Markup:
+def _pair(report: Fields, pair: Fields, *, open: bool) -> Markup:
     a, b = record(pair, "a"), record(pair, "b")
     sides = [(a, _marks(pair, "marks_a")), (b, _marks(pair, "marks_b"))]
     start = _start([(words(item, "text"), marks) for item, marks in sides])
     summary = join(
         [
-            tag("b", ratio(number(pair, "similarity")), class_="large"),
+            tag("b", told_of(report, pair), class_="large"),
             tag("span", name(words(a, "id"), 60), " and ", name(words(b, "id"), 60), class_="soft"),
             tag("bdi", _snippet(words(a, "text")), class_="snippet"),
         ]
     )
+    class_ = _style(report) + (" compared" if any(marks for _, marks in sides) or of_text(report) else "")
     shown = [
-        tag("article", tag("p", _where(item), class_="who"), tag("div", text, class_="text compared", dir="auto"))
+        tag("article", tag("p", _where(item), class_="who"), tag("div", text, class_=class_, dir="auto"))
         for item, marks in sides
         for text in [marked(words(item, "text"), marks, start, _PAIR_TEXT)]
     ]

@@ -6,7 +6,8 @@ from lookalike.page.charts import bar
 from lookalike.page.fields import Fields, count, number, sentences, strings, words
 from lookalike.page.layout import Section, unordered
 from lookalike.page.markup import Markup, join, tag
-from lookalike.page.numbers import of_all, ratio, whole
+from lookalike.page.measure import limit, measured, told
+from lookalike.page.numbers import of_all, whole
 from lookalike.wording import counted
 
 __all__ = ["headline", "title", "unit", "warnings"]
@@ -62,7 +63,7 @@ def _meaning(report: Fields) -> str:
     """What the removed items and the kept ones have to do with each other."""
     noun, removed = unit(report), _removed(report)
     identity = words(report, "measure") == "identity"
-    alike = f"{words(report, 'measure').capitalize()} similarity {_threshold(report)}".strip()
+    alike = f"{measured(report)} {limit(report)}".strip()
     if count(report, "kept") is None or removed is None:
         if number(report, "threshold") is None:
             return ""
@@ -73,15 +74,10 @@ def _meaning(report: Fields) -> str:
     if identity:
         return f"{gone} identical to one that was kept."
     if words(report, "verify") != "exact":
-        return f"{gone} taken for a near-duplicate of one that was kept, without its exact similarity."
+        return f"{gone} taken for a near-duplicate of one that was kept, without its exact {told(report)}."
     if words(report, "cluster") == "representative":
         return f"{gone} verified to match the one kept in its place, at {alike}."
     return f"{gone} in one cluster with one that was kept, linked by pairs at {alike}."
-
-
-def _threshold(report: Fields) -> str:
-    found = number(report, "threshold")
-    return "" if found is None else f"≥ {found:g}"
 
 
 def _balance(report: Fields) -> Markup | None:
@@ -148,7 +144,8 @@ def _clusters(report: Fields) -> tuple[str, str, str] | None:
 
 
 def _pairs(report: Fields) -> tuple[str, str, str] | None:
-    pairs, threshold = count(report, "pairs"), number(report, "threshold")
+    pairs, at = count(report, "pairs"), limit(report)
     if pairs is None:
         return None
-    return "pairs found", whole(pairs), "" if threshold is None else f"at ≥ {ratio(threshold)}"
+    note = f"at {at}" if at and words(report, "measure") != "identity" else ""
+    return "pairs found", whole(pairs), "not compared" if words(report, "verify") == "none" else note

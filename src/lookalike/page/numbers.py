@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from lookalike.theory.draw import probability_text
 
-__all__ = ["NONE", "bytes_text", "of_all", "probability", "ratio", "seconds_text", "short", "when", "whole"]
+__all__ = ["NONE", "bytes_text", "distance", "of_all", "probability", "ratio", "seconds_text", "short", "when", "whole"]
 
 NONE = "–"
 
@@ -30,6 +30,13 @@ def ratio(value: float | None) -> str:
         return "0.999+"
     text = f"{value:.3f}".rstrip("0").rstrip(".")
     return text if "." not in text or len(text.split(".")[1]) > 1 else text + "0"
+
+
+def distance(value: float | None) -> str:
+    """A distance: 2.5, 0.0003127, 12,480; what is above 0 stays above 0."""
+    if value is None:
+        return NONE
+    return f"{value:,.0f}" if 1e4 <= value < 1e15 else f"{value:.4g}"
 
 
 def probability(value: float | None) -> str:

@@ -11,8 +11,10 @@
     button.textContent = dark() ? "Light" : "Dark";
     button.setAttribute("aria-label", dark() ? "Switch to light colours" : "Switch to dark colours");
   };
-  const remembered = memory.get();
-  if (remembered === "dark" || remembered === "light") root.dataset.theme = remembered;
+  const apply = (theme) => { if (theme === "dark" || theme === "light") root.dataset.theme = theme; };
+  apply(memory.get());
+  // Another page of this browser may switch while this one opens, or later.
+  addEventListener("storage", (change) => { if (change.key === "lookalike-theme") { apply(change.newValue); show(); } });
   button.addEventListener("click", () => {
     root.dataset.theme = dark() ? "light" : "dark";
     memory.set(root.dataset.theme);

@@ -7,8 +7,8 @@ from lookalike.page.fields import Fields, count, number, record, records, string
 from lookalike.page.headline import unit
 from lookalike.page.layout import Section, table, terms, unordered
 from lookalike.page.markup import Markup, cut, foldout, join, name, tag
+from lookalike.page.measure import compares_all, is_distance, measured, of_text, plan_words, told
 from lookalike.page.numbers import NONE, bytes_text, of_all, probability, seconds_text, whole
-from lookalike.theory.draw import bands_of_rows
 from lookalike.wording import counted
 
 __all__ = ["command", "cost", "method"]
@@ -23,6 +23,7 @@ _COUNTS = (
     ("null", "null", "no text, never compared"),
     ("empty", "empty", "no shingle: like nothing but its own copies"),
     ("short", "short", "fewer tokens than a shingle: one shingle, the whole"),
+    ("bad_items", "bad items", "cannot be compared: kept, and like nothing"),
     ("invalid_utf8", "invalid UTF-8", "bad bytes replaced by U+FFFD"),
     ("skipped_rows", "rows skipped", "could not be read"),
     ("references", "references", "items of the collection that was compared against"),
@@ -37,11 +38,24 @@ _COUNTS = (
     ("giant_items", "items in giant buckets", ""),
     ("led_items", "led items", "of giant buckets, compared with leaders only"),
     ("unexamined_items", "unexamined items", "of giant buckets, not even compared with leaders"),
+    ("unaudited_items", "unaudited items", "too large for the audit"),
     ("clusters", "clusters", "of at least two"),
     ("largest_cluster", "largest cluster", "items"),
     ("kept", "kept", ""),
     ("removed", "removed", ""),
 )
+
+# The same where items are no text, where larger is farther, and where every pair was compared.
+_NO_TEXT = {"null": "nothing there, never compared", "empty": "nothing to compare: null, bad or without any element"}
+_DISTANCE = {
+    "candidates_rejected": "too far apart when verified",
+    "matches": "candidates within the largest distance, copies folded",
+}
+_ALL = {"candidates": "pairs that a first look did not rule out"}
+
+# What only text has, and only bands; it is shown all the same where it is not 0.
+_TEXT_ONLY = ("short", "invalid_utf8")
+_BANDS_ONLY = ("largest_bucket", "giant_buckets", "giant_items", "led_items", "unexamined_items")
 
 _OPTIONS = (
     ("column", "column"),
@@ -59,7 +73,7 @@ _OPTIONS = (
 
 # Fields that stand elsewhere on the page, or say in another way what stands there.
 _ELSEWHERE = {"bands", "rows_per_band", "recall_at_threshold", "command", "finished", "lookalike", "hash_spec"}
-_ELSEWHERE |= {"candidates_rejected_share", "precision"}
+_ELSEWHERE |= {"candidates_rejected_share", "precision", "told_as", "form", "width"}
 
 
 def cost(report: Fields) -> Section | None:
@@ -152,28 +166,44 @@ def _words(report: Fields) -> str:
     if measure == "identity":
         said.append(f"Only identical {noun}s were looked for.")
     elif words(report, "compared"):
-        said.append(f"Each {noun} was compared as a set of {words(report, 'compared')} shingles.")
-    bands, rows = count(report, "bands"), count(report, "rows_per_band")
-    if bands and rows and threshold is not None:
+        said.append(_compared(report, noun))
+    plan = plan_words(report)
+    if plan and threshold is not None:
         chance = probability(number(report, "recall_at_threshold"))
         said.append(
-            f"Sketches in {bands_of_rows(bands, rows)} made candidates: "
-            f"two {noun}s of {measure.capitalize()} similarity {threshold:g} become one with probability {chance}."
+            f"Sketches in {plan} made candidates: "
+            f"two {noun}s of {measured(report)} {threshold:g} become one with probability {chance}."
+        )
+    if compares_all(report):
+        said.append(
+            f"Every two {noun}s were compared, without sketches: no pair is missed, and each that was found has its "
+            f"exact {told(report)}."
         )
     said.append(
         {
-            "exact": "Every candidate was verified by its exact similarity.",
-            "sketch": "Candidates were judged by their sketches, not by exact similarity.",
+            "exact": f"Every candidate was verified by its exact {told(report)}.",
+            "sketch": f"Candidates were judged by their sketches, not by exact {told(report)}.",
             "none": "Candidates were not verified.",
-        }.get(words(report, "verify") if bands else "", "")
+        }.get(words(report, "verify") if plan else "", "")
     )
     return " ".join(filter(None, said))
+
+
+def _compared(report: Fields, noun: str) -> str:
+    kind = words(report, "compared")
+    if of_text(report):
+        return f"Each {noun} was compared as a set of {kind} shingles."
+    return f"The {noun}s were compared as {'sets with weights' if kind == 'bags' else kind}."
 
 
 def _options(report: Fields) -> Markup | None:
     shown: list[tuple[str, Markup]] = []
     for key, label in _OPTIONS:
+        if key == "normalize" and not of_text(report):
+            continue
         value = words(report, key) or ", ".join(strings(report, key))
+        if key == "threshold" and number(report, key) is not None:
+            value, label = f"{number(report, key):g}", "max distance" if is_distance(report) else label
         if not value and key in report:
             value = "none"
         shown.append((label, name(value) if value else Markup()))
@@ -184,10 +214,11 @@ def _options(report: Fields) -> Markup | None:
 
 def _counts(report: Fields) -> Markup | None:
     others = [(key, _label(key), "") for key in _others(report) if _counts_something(report, key)]
+    hints, hidden = _hints(report)
     rows = [
-        (label, whole(count(report, key)), hint)
+        (label, whole(count(report, key)), hints.get(key, hint))
         for key, label, hint in (*_COUNTS, *others)
-        if count(report, key) is not None
+        if count(report, key) is not None and (count(report, key) or key not in hidden)
     ]
     if not rows:
         return None
@@ -196,6 +227,20 @@ def _counts(report: Fields) -> Markup | None:
         for label, figure, hint in rows
     ]
     return tag("dl", *body, class_="counts")
+
+
+def _hints(report: Fields) -> tuple[dict[str, str], set[str]]:
+    """What to say about counts instead, and those that are not worth a line while they are 0."""
+    hints, hidden = dict[str, str](), set[str]()
+    if not of_text(report):
+        hints |= _NO_TEXT
+        hidden |= {*_TEXT_ONLY}
+    if is_distance(report):
+        hints |= _DISTANCE
+    if compares_all(report):
+        hints |= _ALL
+        hidden |= {*_BANDS_ONLY}
+    return hints, hidden
 
 
 def _others(report: Fields) -> list[str]:
@@ -229,7 +274,11 @@ def _skipped(report: Fields) -> Markup | None:
     if not examples:
         return None
     listed = [name(each, 300) for each in examples[:20]]
-    return foldout("Rows that were skipped, some examples", unordered(listed, "plain"), class_="figures")
+    bad, skipped = count(report, "bad_items"), count(report, "skipped_rows")
+    what = "Items that cannot be compared" if bad and not skipped else "Rows that were skipped"
+    if bad and skipped:
+        what += ", and items that cannot be compared"
+    return foldout(f"{what}, some examples", unordered(listed, "plain"), class_="figures")
 
 
 def _block(title: str, inside: Markup | None) -> Markup | None:

@@ -1,8 +1,9 @@
-"""How the run's clusters and pairs spread: sizes, similarities, and the S-curve with what was measured on it."""
+"""How the run's clusters and pairs spread: sizes, similarities or distances, and the S-curve with what was measured."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,10 +13,10 @@ from lookalike.page.fields import Fields, count, number, records, words
 from lookalike.page.headline import unit
 from lookalike.page.layout import Section, figure, numbers_foldout, table
 from lookalike.page.markup import Markup, join, tag
-from lookalike.page.numbers import of_all, probability, ratio, whole
+from lookalike.page.measure import amount, axis_title, is_distance, plan_words, told
+from lookalike.page.numbers import of_all, probability, whole
 from lookalike.theory.curve import candidate_probability
-from lookalike.theory.draw import bands_of_rows
-from lookalike.theory.families import FAMILIES, Array
+from lookalike.theory.families import FAMILIES, Array, family_of, is_stable
 
 __all__ = ["curve", "spread"]
 
@@ -27,8 +28,8 @@ _LOWER_ENDS = (0.0, 0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995)
 
 
 def spread(report: Fields) -> Section | None:
-    """The sizes of the clusters, and the similarities of the pairs."""
-    cards = [_sizes(report), _similarities(report)]
+    """The sizes of the clusters, and how alike the pairs are."""
+    cards = [_sizes(report), _nearness(report)]
     if not any(cards):
         return None
     return Section("spread", "Clusters and pairs", tag("div", *cards, class_="stack"))
@@ -83,118 +84,179 @@ def _size(row: Fields) -> str:
     return whole(low) if high is None or low == high else f"{whole(low)}–{whole(high)}"
 
 
-def _similarities(report: Fields) -> Markup | None:
-    """A histogram of the found pairs."""
+def _nearness(report: Fields) -> Markup | None:
+    """A histogram of the found pairs by similarity, or by distance: what is nearest stands at its end of the axis."""
+    far = is_distance(report)
     boxes = [
         (low, high, float(count(row, "pairs") or 0))
-        for row in records(report, "similarities")
+        for row in records(report, "distances" if far else "similarities")
         if (low := number(row, "from")) is not None and (high := number(row, "to")) is not None
     ]
-    if not any(pairs for _, _, pairs in boxes):
+    # Where nothing was compared, only identical items have a similarity, and it says nothing of the others.
+    if not any(pairs for _, _, pairs in boxes) or words(report, "verify") == "none":
         return None
-    x = Axis(min(low for low, _, _ in boxes), max(max(high for _, high, _ in boxes), 1e-9))
+    ends = [end for low, high, _ in boxes for end in (low, high)]
+    x = Axis(min(ends), max(*ends, 1e-9))
+    if far:
+        x = Axis(0.0, max(x.high, number(report, "threshold") or 0.0))
     y = counts_axis([pairs for _, _, pairs in boxes])
     titled = [(low, high, pairs, f"{_range(low, high)}: {pairs:,.0f} pairs") for low, high, pairs in boxes]
     drawn = columns(x, y, _HEIGHT, titled, ["curve"] * len(titled))
-    total = sum(pairs for _, _, pairs in boxes)
-    chart = frame(f"Similarities of {total:,.0f} pairs", _HEIGHT, drawn, x, y, across=x.ticks(5))
-    scale = " The upright axis is logarithmic." if y.log else ""
-    threshold = number(report, "threshold")
-    begins = "" if threshold is None else f", from the threshold of {threshold:g} on"
-    caption = f"{total:,.0f} pairs were found{begins}.{scale}"
+    total, plural = sum(pairs for _, _, pairs in boxes), "Distances" if far else "Similarities"
+    chart = frame(f"{plural} of {total:,.0f} pairs", _HEIGHT, drawn, x, y, across=x.ticks(5))
+    caption = f"{total:,.0f} pairs were found{_reach(report)}."
+    for low, _, pairs in (each for each in boxes if each[0] == each[1] and each[2]):
+        caption += f" The thin column has the {pairs:,.0f} at {low:g}."
+    if y.log:
+        caption += " The upright axis is logarithmic."
     rows = [[_range(low, high), whole(pairs), of_all(pairs, total)] for low, high, pairs in boxes]
-    numbers = numbers_foldout("Similarities of the pairs", ["similarity", "pairs", "share"], rows)
-    drawn_with_axes = figure("Similarities", chart, caption, upright="pairs", across=_across(report))
+    numbers = numbers_foldout(f"{plural} of the pairs", [told(report), "pairs", "share"], rows)
+    drawn_with_axes = figure(plural, chart, caption, upright="pairs", across=axis_title(report))
     return tag("div", drawn_with_axes, numbers, class_="card")
 
 
-def _across(report: Fields) -> str:
-    """The name of an axis of similarities."""
-    measure = words(report, "measure")
-    return f"{measure.capitalize()} similarity" if measure in FAMILIES else "similarity"
+def _reach(report: Fields) -> str:
+    """Between which values pairs count."""
+    threshold = number(report, "threshold")
+    if threshold is None:
+        return ""
+    if is_distance(report):
+        return f", up to the largest distance of {threshold:g}"
+    return f", from the threshold of {threshold:g} on"
 
 
 def _range(low: float, high: float) -> str:
     return f"{low:g}" if low == high else f"{low:g} to {high:g}"
 
 
+@dataclass(frozen=True, slots=True)
+class _Curve:
+    """What the plan says of every similarity or distance, and what was measured."""
+
+    found: Callable[[Array], Array]
+    points: list[Fields]
+    threshold: float
+    # Whether smaller is nearer, so that the curve falls.
+    far: bool
+    report: Fields
+
+    @classmethod
+    def of(cls, report: Fields) -> _Curve | None:
+        """The curve of a plan with bands."""
+        bands, rows, width = count(report, "bands"), count(report, "rows_per_band"), number(report, "width")
+        threshold, measure, far = number(report, "threshold"), words(report, "measure"), is_distance(report)
+        if not bands or not rows or threshold is None or threshold <= 0.0:
+            return None
+        if far:
+            if not is_stable(measure) or width is None or width <= 0.0:
+                return None
+            family = family_of(measure, width)
+        elif measure in FAMILIES and threshold <= 1.0:
+            family = FAMILIES[measure]
+        else:
+            return None
+        places = [(row, number(row, told(report))) for row in records(report, "curve")]
+        points = [row for row, at in places if 0.0 <= (at or 0.0) <= (threshold if far else 1.0)]
+
+        def found(s: Array) -> Array:
+            return candidate_probability(s, bands, rows, family)
+
+        return cls(found, points, threshold, far, report)
+
+    @property
+    def recall(self) -> float:
+        """The chance at the threshold."""
+        return float(self.found(np.array([self.threshold]))[0])
+
+    @property
+    def wanted(self) -> Axis:
+        """The part of the axis that counts."""
+        return Axis(0.0, self.threshold) if self.far else Axis(self.threshold, 1.0)
+
+    @property
+    def whole(self) -> Axis:
+        return Axis(0.0, 3.0 * self.threshold if self.far else 1.0)
+
+
 def _curves(report: Fields) -> Markup | None:
-    """The whole curve, and the part from the threshold on enlarged, where the pairs are."""
-    bands, rows = count(report, "bands"), count(report, "rows_per_band")
-    threshold, measure = number(report, "threshold"), words(report, "measure")
-    if not bands or not rows or measure not in FAMILIES or threshold is None or not 0.0 < threshold <= 1.0:
+    """The whole curve, and the part that counts enlarged, where the pairs are."""
+    curve = _Curve.of(report)
+    if curve is None:
         return None
-
-    def found(s: Array) -> Array:
-        return candidate_probability(s, bands, rows, measure)
-
-    recall = candidate_probability(threshold, bands, rows, measure)
-
-    points = [row for row in records(report, "curve") if 0.0 <= (number(row, "similarity") or 0.0) <= 1.0]
-    whole_curve = _plot(found, points, threshold, Axis(0.0, 1.0), Axis(0.0, 1.0), shaded=True)
-    plan = bands_of_rows(bands, rows)
-    at = probability(recall)
+    recall, across = curve.recall, axis_title(report)
+    pair = "at the largest distance" if curve.far else "at the threshold"
     caption = join(
         [
-            f"{plan}: a pair at the threshold becomes a candidate with probability {at}. ",
+            f"{plan_words(report)}: a pair {pair} becomes a candidate with probability {probability(recall)}. ",
             tag("span", tag("span", class_="swatch missed"), "missed", class_="key"),
             " ",
             tag("span", tag("span", class_="swatch spent"), "compared in vain", class_="key"),
         ]
     )
-    charts = [figure("The S-curve", whole_curve, caption, upright=_CHANCE, across=_across(report))]
-    if points and threshold < 1.0:
-        ends = [number(row, key) for row in points for key in ("low", "measured")]
+    whole_curve = _plot(curve, curve.whole, Axis(0.0, 1.0), shaded=True)
+    charts = [figure("The S-curve", whole_curve, caption, upright=_CHANCE, across=across)]
+    if curve.points and (curve.far or curve.threshold < 1.0):
+        ends = [number(row, key) for row in curve.points for key in ("low", "measured")]
         least = min([recall, *(end for end in ends if end is not None)])
         lower = max(end for end in _LOWER_ENDS if end <= max(0.0, least - 0.1 * (1.0 - least)))
-        part = _plot(found, points, threshold, Axis(threshold, 1.0), Axis(lower, 1.0), shaded=False)
+        part = _plot(curve, curve.wanted, Axis(lower, 1.0), shaded=False)
         said = "What was measured, with 95% intervals, on the curve of the plan."
-        charts.append(figure("From the threshold on, enlarged", part, said, upright=_CHANCE, across=_across(report)))
-    numbers = _figures_of_points(points, found) if points else None
+        title = "Up to the largest distance, enlarged" if curve.far else "From the threshold on, enlarged"
+        charts.append(figure(title, part, said, upright=_CHANCE, across=across))
+    numbers = _figures_of_points(curve) if curve.points else None
     return tag("div", tag("div", *charts, class_="halves"), numbers, class_="card")
 
 
-def _figures_of_points(points: list[Fields], found: Callable[[Array], Array]) -> Markup:
-    heads = ["similarity", "pairs", "measured", "low", "high", "plan"]
+def _figures_of_points(curve: _Curve) -> Markup:
+    kind = told(curve.report)
+    heads = [kind, "pairs", "measured", "low", "high", "plan"]
     body = []
-    places = np.array([number(row, "similarity") or 0.0 for row in points])
-    for row, s, planned in zip(points, places, found(places), strict=True):
-        measured = [probability(number(row, key)) for key in ("measured", "low", "high")]
-        body.append([ratio(s), whole(count(row, "pairs")), *measured, probability(planned)])
+    places = np.array([number(row, kind) or 0.0 for row in curve.points])
+    for row, s, planned in zip(curve.points, places, curve.found(places), strict=True):
+        interval = [probability(number(row, key)) for key in ("measured", "low", "high")]
+        body.append([amount(curve.report, s), whole(count(row, "pairs")), *interval, probability(planned)])
     return numbers_foldout("Measured points on the S-curve", heads, body)
 
 
-def _plot(
-    found: Callable[[Array], Array], points: list[Fields], threshold: float, x: Axis, y: Axis, *, shaded: bool
-) -> Markup:
+def _plot(curve: _Curve, x: Axis, y: Axis, *, shaded: bool) -> Markup:
     """The curve between the ends of the axes, the threshold, and the measured points with their error bars."""
 
-    def line(low: float, high: float) -> list[tuple[float, float]]:
-        similarities = np.linspace(low, high, _POINTS)
-        return [(x.at(s), y.at(p)) for s, p in zip(similarities, found(similarities), strict=True)]
+    def line(part: Axis) -> list[tuple[float, float]]:
+        places = np.linspace(part.low, part.high, _POINTS)
+        return [(x.at(s), y.at(p)) for s, p in zip(places, curve.found(places), strict=True)]
 
     inside: list[str] = []
     if shaded:
-        below, above = line(0.0, threshold), line(threshold, 1.0)
-        inside.append(path_line([*below, (x.at(threshold), 0.0)], "spent", closed=True))
-        inside.append(path_line([*above, (x.at(threshold), 1.0)], "missed", closed=True))
-        at = percent(x.at(threshold))
+        wanted = curve.wanted
+        others = Axis(wanted.high, x.high) if curve.far else Axis(0.0, wanted.low)
+        inside.append(_area(line(others), 0.0, "spent"))
+        inside.append(_area(line(wanted), 1.0, "missed"))
+        place = x.at(curve.threshold)
+        at = percent(place)
         inside.append(tag("line", x1=at, x2=at, y1="0", y2=_HEIGHT, class_="threshold"))
-        side = {"dx": "-8", "class_": "note left"} if threshold > 0.3 else {"dx": "8", "class_": "note"}
-        inside.append(tag("text", f"threshold {threshold:g}", x=at, y=_HEIGHT - 12, **side))
-    inside.append(path_line(line(x.low, x.high), "curve"))
-    inside += filter(None, (_point(row, x, y, small=shaded) for row in points))
-    label = f"The chance of becoming a candidate, for similarities from {x.low:g} to {x.high:g}; "
-    label += f"{len(points)} measured points" if points else "nothing measured"
+        # Beside the line, on the side that has room.
+        side = {"dx": "-8", "class_": "note left"} if place > 0.4 else {"dx": "8", "class_": "note"}
+        label = f"{'max distance' if curve.far else 'threshold'} {curve.threshold:g}"
+        inside.append(tag("text", label, x=at, y=_HEIGHT - 12, **side))
+    inside.append(path_line(line(x), "curve"))
+    inside += filter(None, (_point(curve.report, row, x, y, small=shaded) for row in curve.points))
+    kind = "distances" if curve.far else "similarities"
+    label = f"The chance of becoming a candidate, for {kind} from {x.low:g} to {x.high:g}; "
+    label += f"{len(curve.points)} measured points" if curve.points else "nothing measured"
     return frame(label, _HEIGHT, inside, x, y, across=x.ticks(5))
 
 
-def _point(row: Fields, x: Axis, y: Axis, *, small: bool) -> Markup | None:
-    s, measured = number(row, "similarity"), number(row, "measured")
-    if s is None or measured is None or not x.low <= s <= x.high:
+def _area(line: list[tuple[float, float]], base: float, class_: str) -> Markup:
+    """What lies between a line and the lower or upper end of the plot."""
+    return path_line([(line[0][0], base), *line, (line[-1][0], base)], class_, closed=True)
+
+
+def _point(report: Fields, row: Fields, x: Axis, y: Axis, *, small: bool) -> Markup | None:
+    s, chance = number(row, told(report)), number(row, "measured")
+    if s is None or chance is None or not x.low <= s <= x.high:
         return None
     low, high = number(row, "low"), number(row, "high")
-    spots = [vertical(y, measured if each is None else each, _HEIGHT) for each in (measured, low, high)]
+    spots = [vertical(y, chance if each is None else each, _HEIGHT) for each in (chance, low, high)]
     span = "" if low is None or high is None else f" ({probability(low)} to {probability(high)})"
-    title = f"similarity {ratio(s)}: {probability(measured)}{span} of {whole(count(row, 'pairs'))} pairs"
+    title = f"{told(report)} {amount(report, s)}: {probability(chance)}{span} of {whole(count(row, 'pairs'))} pairs"
     return dot(x.at(s), spots[0], spots[1], spots[2], title, small=small)

@@ -99,13 +99,14 @@ def _sort(hashes, weights, start, n, keys, loads, counts):
 
 @kernel(
     "void(Array(uint64,1,'C',readonly=True), Array(float64,1,'C',readonly=True), Array(int64,1,'C',readonly=True), "
-    "uint8[::1], uint64[::1], float64[::1], int64[::1], uint64[::1], float32[::1], int64[::1], uint64[:,::1])"
+    "uint8[::1], uint64[::1], float64[::1], int64[::1], uint64[::1], float32[::1], uint32[::1], int64[::1], "
+    "uint64[:,::1])"
 )
-def collect_bags(hashes, weights, offsets, states, keys, loads, counts, values, sums, ends, fingerprints):
+def collect_bags(hashes, weights, offsets, states, keys, loads, counts, values, sums, bits, ends, fingerprints):
     """Row i has the elements values[ends[i] : ends[i + 1]], ascending, with the weights sums[…]; and its fingerprint.
 
     The row's hashes[offsets[i] : offsets[i + 1]] have the weights beside them; none may be 0. Rows whose state is not 0
-    are left empty. One with a sum beyond float32 is, too, and has the state 2 afterwards.
+    are left empty. One with a sum beyond float32 is, too, and has the state 2 afterwards. `bits` is `sums` as integers.
     """
     ends[0] = 0
     for row in range(len(offsets) - 1):
@@ -129,9 +130,10 @@ def collect_bags(hashes, weights, offsets, states, keys, loads, counts, values, 
         if states[row] == _OVERFLOWN:
             at = begun
         for k in range(begun, at):
-            load = np.uint64(sums[k : k + 1].view(np.uint32)[0])
-            first += mix(mix(values[k] ^ C1) + load)
-            second += mix(mix(values[k] + C2) + load)
+            load = np.uint64(bits[k])
+            y = mix(values[k] + load * GOLDEN)
+            first += mix(y ^ C1)
+            second += mix(y + C2)
         fingerprints[row, 0], fingerprints[row, 1] = first, second
         ends[row + 1] = at
 
@@ -260,7 +262,7 @@ def _collected(hashes: U64Array, weights: F64Array, offsets: I64Array, states: U
     collect_bags(
         hashes, weights, offsets, states, memory.take("bag keys", longest, np.uint64),
         memory.take("bag weights", longest, np.float64), np.empty((1 << _MOST_BITS) + 1, np.int64),
-        values, sums, ends, fingerprints,
+        values, sums, sums.view(np.uint32), ends, fingerprints,
     )  # fmt: skip
     fingerprints[np.diff(ends) == 0] = hash_raw(np.empty(0, np.uint8), np.zeros(2, np.int64))
     size = int(ends[-1])

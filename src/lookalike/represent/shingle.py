@@ -30,6 +30,7 @@ __all__ = [
     "BAG",
     "CHAR",
     "DIGITS",
+    "EVERY",
     "LOWER",
     "PAD",
     "PUNCTUATION",
@@ -42,6 +43,7 @@ __all__ = [
 ]
 
 BAG = 64
+EVERY = 128
 
 _ZERO = np.uint64(0)
 _ONE = np.uint64(1)
@@ -172,6 +174,15 @@ def _counted(codes, n, table, counts, values, v):
 
 
 @device
+def _every(codes, n, values, v):
+    """Append all codes, repeated ones too; how many."""
+    for i in range(n):
+        x = peek(codes, i)
+        poke(values, v + i, x if x != _ZERO else GOLDEN)
+    return n
+
+
+@device
 def _fingerprint(values, start, size):
     first, second = _ZERO, _ZERO
     for i in range(size):
@@ -202,12 +213,12 @@ _ROWS = types.int64(
 
 @kernel(_ROWS)
 def shingle_words(data, offsets, row, k, flags, tables, s, values, row_ends, fingerprints, tally):
-    """Shingle the rows data[offsets[i] : offsets[i+1]] from `row` on: sets of words, with no option but LOWER.
+    """Shingle the rows data[offsets[i] : offsets[i+1]] from `row` on: sets of words, no option but LOWER and EVERY.
 
-    values[row_ends[i] : row_ends[i+1]] are the row's distinct elements in order of first occurrence; fingerprints[i]
-    are the 128 bits of its set. tally counts the rows with invalid UTF-8 and those with fewer than k tokens; tally[2]
-    is the number of tokens of the last row. Stops in front of a row that needs `shingle_rows` and returns it; otherwise
-    returns the number of rows.
+    values[row_ends[i] : row_ends[i+1]] are the row's distinct elements in order of first occurrence (with EVERY, all
+    elements as they occur); fingerprints[i] are the 128 bits of its set. tally counts the rows with invalid UTF-8 and
+    those with fewer than k tokens; tally[2] is the number of tokens of the last row. Stops in front of a row that needs
+    `shingle_rows` and returns it; otherwise returns the number of rows.
     """
     while row < len(offsets) - 1:
         start, end = offsets[row], offsets[row + 1]
@@ -216,7 +227,10 @@ def shingle_words(data, offsets, row, k, flags, tables, s, values, row_ends, fin
             break
         n = _word_shingles(s, count, k)
         v = row_ends[row]
-        size = _distinct(s.codes, n, s.table, values, v)
+        if flags & EVERY:
+            size = _every(s.codes, n, values, v)
+        else:
+            size = _distinct(s.codes, n, s.table, values, v)
         row_ends[row + 1] = v + size
         if size > 0:
             fingerprints[row, 0], fingerprints[row, 1] = _fingerprint(values, v, size)
@@ -242,7 +256,7 @@ def shingle_rows(
     the shingle among theirs (where a character became several, or a run of digits one, the span takes all of it).
     """
     want_spans = len(spans) > 0
-    last = row + 1 if flags & ~LOWER == 0 else len(offsets) - 1
+    last = row + 1 if flags & ~(LOWER | EVERY) == 0 else len(offsets) - 1
     while row < last:
         start, end = offsets[row], offsets[row + 1]
         count, invalid = full_row(data, start, end, flags, tables, s, origin, reach, span, want_spans)
@@ -253,7 +267,9 @@ def shingle_rows(
                 spans[i, 0] = span[s.places[i], 0]
                 spans[i, 1] = span[s.ends[min(i + k, count) - 1] - 1, 1]
         v = row_ends[row]
-        if flags & BAG:
+        if flags & EVERY:
+            size = _every(s.codes, n, values, v)
+        elif flags & BAG:
             size = _counted(s.codes, n, s.table, s.counts, values, v)
         else:
             size = _distinct(s.codes, n, s.table, values, v)
@@ -289,7 +305,9 @@ def shingle_tokens(hashes, offsets, k, flags, s, values, row_ends, fingerprints)
             for i in range(n):
                 s.codes[i] = hashes[start + i]
         v = row_ends[row]
-        if flags & BAG:
+        if flags & EVERY:
+            size = _every(s.codes, n, values, v)
+        elif flags & BAG:
             size = _counted(s.codes, n, s.table, s.counts, values, v)
         else:
             size = _distinct(s.codes, n, s.table, values, v)

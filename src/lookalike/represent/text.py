@@ -38,11 +38,12 @@ def _flags(shingle: Shingle) -> int:
 _NO_SPANS = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty((0, 2), np.int64), np.empty((0, 2), np.int64))
 
 
-def shingle_texts(texts: pa.Array, shingle: Shingle) -> Sets:
-    """The shingle sets of a batch of texts."""
+def shingle_texts(texts: pa.Array, shingle: Shingle, *, every: bool = False) -> Sets:
+    """The shingle sets of a batch of texts; with `every`, each shingle as often as it occurs (`weights.py` counts)."""
     data, offsets = text_buffers(texts)
+    flags = _flags(shingle) | (kernels.EVERY if every else 0)
     if shingle.tokens is not None:
-        return _shingle_callable(data, offsets, shingle, shingle.tokens)
+        return _shingle_callable(data, offsets, shingle, flags, shingle.tokens)
     rows = len(offsets) - 1
     longest = int(np.diff(offsets).max(initial=0))
     if longest > LONGEST_ROW:
@@ -54,11 +55,10 @@ def shingle_texts(texts: pa.Array, shingle: Shingle) -> Sets:
     fingerprints = np.empty((rows, 2), np.uint64)
     tally = np.zeros(3, np.int64)
     ends[0] = 0
-    flags = _flags(shingle)
     rest = (shingle.k, flags, tables(), memory.scratch(longest), values, ends, fingerprints, tally)
     row = 0
     while row < rows:
-        if flags & ~kernels.LOWER == 0:
+        if flags & ~(kernels.LOWER | kernels.EVERY) == 0:
             row = kernels.shingle_words(data, offsets, row, *rest)
         if row < rows:
             row = kernels.shingle_rows(data, offsets, row, *rest, *_NO_SPANS)
@@ -66,7 +66,7 @@ def shingle_texts(texts: pa.Array, shingle: Shingle) -> Sets:
 
 
 def _shingle_callable(
-    data: U8Array, offsets: I64Array, shingle: Shingle, tokenize: Callable[[str], Iterable[str]]
+    data: U8Array, offsets: I64Array, shingle: Shingle, flags: int, tokenize: Callable[[str], Iterable[str]]
 ) -> Sets:
     tokens: list[str] = []
     counts = [0]
@@ -83,7 +83,7 @@ def _shingle_callable(
         counts.append(len(tokens))
     hashes = hash_strings([token.encode("utf-8", "surrogatepass") for token in tokens])
     ends = np.array(counts, np.int64)
-    sets = sets_of_hashes(hashes, ends, shingle.k, kernels.BAG if shingle.bag else 0, raw=(data, offsets))
+    sets = sets_of_hashes(hashes, ends, shingle.k, flags, raw=(data, offsets))
     lengths = np.diff(ends)
     short = int(((lengths > 0) & (lengths < shingle.k)).sum())
     return Sets(sets.offsets, sets.values, sets.fingerprints, invalid, short)

@@ -117,7 +117,7 @@ def dense(items: pa.Array, dimensions: int | None = None) -> Dense:
     _check_sizes(offsets, present, bad, width, unit, "component")
     block = _block(numbers, offsets, present, width)
     if unit > 1:
-        block = block.reshape(len(items), width).view("<f4")
+        block = block.view("<f4")
     with np.errstate(over="ignore"):
         values = np.require(block, np.float32, ["C", "A"])
     fingerprints, largest = np.empty((len(items), 2), np.uint64), np.empty(len(items), np.uint32)
@@ -132,26 +132,29 @@ def dense(items: pa.Array, dimensions: int | None = None) -> Dense:
     return Dense(values, _without_absent(fingerprints, present), present, sorted(bad.items()))
 
 
-def packed_bits(items: pa.Array, bits: int | None = None) -> PackedBits:
+def packed_bits(items: pa.Array, bits: int | None = None, *, packed: bool = False) -> PackedBits:
     """The bits of an Arrow column.
 
     Args:
         items: binary of one length (all its bits count, those beyond `bits` in the last byte, too); lists of
             booleans or of numbers 0 and 1; or integers, of which all bits of their type count.
         bits: how many every row has; if None, as many as the first that has any.
+        packed: lists hold bytes (uint8) of eight bits each, as rows of an array that numpy.packbits made.
 
     Raises:
         InputError: if the column holds something else.
     """
     items = stored(items)
     present, bad = ~missing(items), dict[int, str]()
-    if is_binary(items.type):
-        data, offsets = byte_buffers(items)
+    if pa.types.is_integer(items.type):
+        rows = _integer_bytes(items, bits, present, bad)
+    elif packed or is_binary(items.type):
+        data, offsets = _numbers(items, present, bad, "packed bits")
+        if data.dtype != np.uint8 and len(data):
+            raise InputError(f"packed bits must be bytes (uint8), not {data.dtype}")
         width = _width(offsets, present, None if bits is None else -(-bits // 8))
         _check_sizes(offsets, present, bad, width, 1, "byte")
-        packed = _block(data, offsets, present, width)
-    elif pa.types.is_integer(items.type):
-        packed = _integer_bytes(items, bits, present, bad)
+        rows = _block(data, offsets, present, width)
     else:
         numbers, offsets = _numbers(items, present, bad, "bits")
         width = _width(offsets, present, bits)
@@ -161,11 +164,11 @@ def packed_bits(items: pa.Array, bits: int | None = None) -> PackedBits:
         for row in np.flatnonzero(odd.any(axis=1)).tolist():
             bad[row] = f"holds {block[row, odd[row].argmax()]}, not 0 or 1"
             present[row] = False
-        packed = np.packbits(block.astype(np.bool_), axis=1, bitorder="little")
-        packed[~present] = 0
-    count = -(-8 * packed.shape[1] // _WORD)
+        rows = np.packbits(block.astype(np.bool_), axis=1, bitorder="little")
+        rows[~present] = 0
+    count = -(-8 * rows.shape[1] // _WORD)
     words = np.zeros((len(items), count), "<u8")
-    words.view(np.uint8)[:, : packed.shape[1]] = packed
+    words.view(np.uint8)[:, : rows.shape[1]] = rows
     words = words.astype(np.uint64, copy=False)
     fingerprints = hash_raw(words.view(np.uint8).ravel(), np.arange(len(items) + 1, dtype=np.int64) * (8 * count))
     return PackedBits(words, present, _without_absent(fingerprints, present), sorted(bad.items()))

@@ -117,7 +117,7 @@ def project_rows(vectors, panels, starts, width, slots):
                 for i in range(_VECTORS):
                     for lane in range(LANES):
                         k = i * LANES + lane
-                        poke(tile, k, np.floor(peek(tile, k) / width + peek(starts, panel * LANES + lane)))
+                        poke(tile, k, np.floor(np.divide(peek(tile, k), width) + peek(starts, panel * LANES + lane)))
                 for k in range(_VECTORS * LANES):
                     poke(bits, k, mix(peek(bits, k)) >> _SHIFT)
                 for i in range(min(_VECTORS, size - block)):

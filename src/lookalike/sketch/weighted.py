@@ -8,17 +8,24 @@ two areas, and is in both with Σmin / Σmax: then, and only then, the slots agr
 parts of a Poisson process are independent: so are the slots, exactly as K separate sketches would be.
 
 Source: Christiani, "DartMinHash: fast sketching for weighted sets" (2020). A bag of n elements costs its n strips and
-K·(ln K + 2.5) darts, where consistent weighted sampling (Ioffe 2010) costs n·K samples with three logarithms each. Of
-darts here are other than there: their ranks come as a running sum, so no region is cut finer than a column.
+K·(ln K + 2.5) darts, where consistent weighted sampling (Ioffe 2010) costs n·K samples with three random numbers each.
+The darts are laid out in another way than there: in each column they come by rank, one after another, so that no rank
+need be cut into regions, and how high to look is free.
 
 Columns. A strip is cut at powers of two: column a has the weights [2^a, 2^(a+1)), so the darts in it come at a rate of
 2^a a rank, with exponential gaps. A bag sees a column whole or, the one that its weight ends in, up to its weight: 23
 bits of a dart are its place across the column, as many as the fraction of a float32, so that the share seen is exact.
 
+    weight 5:  of [4, 8) the first quarter of the darts, of [2, 4), [1, 2), [½, 1), … all of them
+
 How low columns are passed by. A bag looks for darts up to a rank that leaves few buckets empty (and half as high again
 where one is). In most columns below its weight there is none so low: eight columns share one word, a byte for each, the
 top bits of the first gap. A gap is at least u for its uniform number u, so a byte above 256·2^a·limit settles it. The
 first 41 columns at least are looked at; less than 2⁻⁴⁰ of a weight lies below.
+
+How the work is laid out. Which columns have a dart, and how many, no processor predicts. So a block of elements goes
+through passes without branches: the words of all groups, then a list of open columns, then again and again the next
+dart of each. 330 elements and 96 slots took 57 µs column by column, and take 21 µs.
 
 A slot holds 32 bits of a hash of its dart: unequal darts agree with 2⁻³². Sketches of other lengths K have nothing in
 common.
@@ -48,7 +55,7 @@ _COLUMNS = _FIRST + 256
 # Darts a bucket beyond ln K: one bag in twelve needs a second look.
 _SPARE = 2.5
 
-# Elements worked on at a time: their queue stays in the second-level cache.
+# Elements worked on at a time: their open columns stay in the second-level cache.
 _BLOCK = 256
 
 _BYTE = np.uint64(0xFF)

@@ -1,9 +1,9 @@
 """The S-curve of a plan as text for a terminal, and as an SVG picture.
 
 Text: a braille character is a cell of 2 x 4 dots (U+2800 plus one bit per dot), so 64 x 16 characters carry a
-line of 128 x 64 dots. Dot column c of n stands for the similarity s = c/(n - 1), dot row d of m for the
-probability 1 - d/(m - 1). Neighbouring columns are joined by vertical runs of dots, or the steep part would
-come out as scattered points.
+line of 128 x 64 dots. Dot column c of n stands for the similarity s = c/(n - 1), or for that share of the
+largest distance, dot row d of m for the probability 1 - d/(m - 1). Neighbouring columns are joined by vertical
+runs of dots, or the steep part would come out as scattered points.
 
     bit of the dot in a cell     left  right
                           row 0     1      8
@@ -15,7 +15,8 @@ Example: a line along the top of a cell is 1 + 8 = 9, the character U+2809.
 
 SVG: one self-contained picture with a background of its own, so that it reads on white and on dark pages. The
 two shaded areas are the two errors of `curve.py`: right of the threshold above the curve (false negatives)
-and left of it below the curve (false positives).
+and left of it below the curve (false positives). The curve of a distance falls, and its errors lie on the other
+sides; their areas are shares of the whole plot, as those of a similarity are.
 """
 
 from html import escape
@@ -24,7 +25,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lookalike.theory.checks import whole
-from lookalike.theory.curve import false_negatives, false_positives
+from lookalike.theory.curve import false_negatives, false_positives, missed_probability, panels
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -67,7 +68,7 @@ def terminal_curve(plan: "Plan", width: int = 72, height: int = 16) -> str:
     cells = _curve_cells(plan, columns, height)
     mark = _cell_of(plan.threshold / plan.top, columns)
     on_curve = _dot_row(plan.probability(plan.threshold), height) // 4
-    lines = [_centred_on(f"threshold {plan.threshold:g}", LEFT + mark, width)]
+    lines = [_centred_on(_limit(plan), LEFT + mark, width)]
     ticks = {_dot_row(p, height) // 4: f"{p:.2f}" for p in (0.0, 0.25, 0.5, 0.75, 1.0)}
     for row in range(height):
         text = [chr(BRAILLE + cell) if cell else " " for cell in cells[row]]
@@ -78,10 +79,11 @@ def terminal_curve(plan: "Plan", width: int = 72, height: int = 16) -> str:
         label = ticks.get(row)
         axis = f"{label} ┤" if label else "     │"
         lines.append((axis + "".join(text)).rstrip())
-    lines.extend(_similarity_axis(columns, mark, plan.top))
+    lines.extend(_axis(plan, columns, mark))
     lines.append((" " * LEFT + _across(plan).center(columns)).rstrip())
     found = probability_text(plan.expected_recall)
-    lines.append(f"{plan.shape}: {found} found at {plan.threshold:g}")
+    shape = plan.shape if plan.exhaustive else bands_of_rows(plan.bands, plan.rows)
+    lines.append(f"{shape}: {found} found at {plan.threshold:g}")
     return "\n".join(lines)
 
 
@@ -91,7 +93,7 @@ def coloured_curve(plan: "Plan", width: int = 72, height: int = 16) -> "Text":
 
     text = Text(terminal_curve(plan, width, height), no_wrap=True)
     text.highlight_regex("[\u2801-\u28ff]+", "cyan")
-    text.highlight_regex("[●┊▼]|threshold [0-9.]+", "yellow")
+    text.highlight_regex("[●┊▼]|(threshold|max distance) [0-9.e+-]+", "yellow")
     text.highlight_regex("[│┤┼┬─└┴]+", "bright_black")
     return text
 
@@ -119,12 +121,14 @@ def svg(plan: "Plan", width: int = 760, height: int = 440) -> str:
     title = (
         f"{plan.shape}: expected recall {probability_text(plan.expected_recall)} at {plan.measure} {plan.threshold:g}"
     )
+    # Letters of this weight are about 0.58 as wide as they are tall.
+    size = min(17.0, (width - left - 12) / (0.58 * len(title)))
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
         f'height="{height}" role="img" font-family="{FONT}" font-size="13" fill="{INK}">',
         f"<title>{escape(title)}</title>",
         f'<rect width="{width}" height="{height}" rx="8" fill="{PAPER}"/>',
-        f'<text x="{left}" y="34" font-size="17" font-weight="600">{escape(title)}</text>',
+        f'<text x="{left}" y="34" font-size="{size:.4g}" font-weight="600">{escape(title)}</text>',
         *_legend(plan, left),
         *_grid(plan, left, right, top, bottom),
         _area("false-positives", positive, POSITIVE),
@@ -173,20 +177,36 @@ def _centred_on(label: str, column: int, width: int) -> str:
     return " " * column + f"▼ {label}"
 
 
+def _limit(plan: "Plan") -> str:
+    """The name of the line at the threshold."""
+    return f"{'max distance' if plan.is_distance else 'threshold'} {plan.threshold:g}"
+
+
 def _across(plan: "Plan") -> str:
     """What the horizontal axis has."""
     return f"{'distance' if plan.is_distance else 'similarity'} ({plan.measure})"
 
 
-def _similarity_axis(columns: int, mark: int, top: float) -> list[str]:
-    """The horizontal axis with a tick at each fifth, and its labels."""
+def _ticks(plan: "Plan", parts: int) -> list[tuple[float, str]]:
+    """Where the horizontal axis has its numbers, as shares of it; for a distance, the threshold is among them."""
+    if not plan.is_distance:
+        return [(i / parts, f"{i / parts:.1f}") for i in range(parts + 1)]
+    values = [plan.top * i / parts for i in range(parts + 1)]
+    return [(i / parts, f"{each:,.0f}" if 1e3 <= each < 1e9 else f"{each:.3g}") for i, each in enumerate(values)]
+
+
+def _axis(plan: "Plan", columns: int, mark: int) -> list[str]:
+    """The horizontal axis with its ticks, and its labels."""
     axis, labels = ["─"] * columns, [" "] * (columns + LEFT + RIGHT)
     axis[mark] = "┴"
-    for tenth in range(0, 11, 2):
-        cell = _cell_of(tenth / 10.0, columns)
+    ticks = _ticks(plan, 6 if plan.is_distance else 5)
+    if plan.is_distance and max(len(label) for _, label in ticks) + 2 > columns // 6:
+        ticks = _ticks(plan, 3)
+    for share, label in ticks:
+        cell = _cell_of(share, columns)
         axis[cell] = "┼" if cell == mark else "┬"
-        label = f"{tenth / 10.0:.1f}" if top == 1.0 else f"{top * tenth / 10.0:.3g}"
-        labels[LEFT + cell - 1 : LEFT + cell - 1 + len(label)] = label
+        start = min(LEFT + cell - len(label) // 2, len(labels) - len(label))
+        labels[start : start + len(label)] = label
     return ["     └" + "".join(axis), "".join(labels).rstrip()]
 
 
@@ -195,11 +215,10 @@ def _area(name: str, points: list[str], colour: str) -> str:
 
 
 def _grid(plan: "Plan", left: int, right: int, top: int, bottom: int) -> list[str]:
-    """Grid lines with their numbers: similarity in tenths, probability in fifths."""
+    """Grid lines with their numbers: similarity in tenths, a distance in sixths, probability in fifths."""
     parts = []
-    for i in range(11):
-        x = left + i / 10 * (right - left)
-        label = f"{i / 10:.1f}" if plan.top == 1.0 else f"{plan.top * i / 10:.3g}"
+    for share, label in _ticks(plan, 6 if plan.is_distance else 10):
+        x = left + share * (right - left)
         parts.append(f'<line x1="{x:.2f}" y1="{top}" x2="{x:.2f}" y2="{bottom}" stroke="{GRID}"/>')
         parts.append(f'<text x="{x:.2f}" y="{bottom + 18}" text-anchor="middle" fill="{SOFT}">{label}</text>')
     for i in range(6):
@@ -210,19 +229,32 @@ def _grid(plan: "Plan", left: int, right: int, top: int, bottom: int) -> list[st
 
 
 def _legend(plan: "Plan", left: int) -> list[str]:
-    """Two swatches under the title, each with the size of its area, which only similarities have."""
-    areas = ["", ""]
-    if not plan.is_distance and not plan.exhaustive:
-        sizes = (
-            error(plan.threshold, plan.bands, plan.rows, plan.measure) for error in (false_negatives, false_positives)
+    """Two swatches under the title, each with the size of its area."""
+    if plan.exhaustive:
+        entries = ((left, NEGATIVE, "false negatives: none"), (left + 230, POSITIVE, "compared in vain: all others"))
+    else:
+        missed, passed = _errors(plan)
+        entries = (
+            (left, NEGATIVE, f"false negatives, area {_area_text(missed)}"),
+            (left + 230, POSITIVE, f"false positives, area {_area_text(passed)}"),
         )
-        areas = [f", area {_area_text(size)}" for size in sizes]
     parts = []
-    entries = ((left, NEGATIVE, f"false negatives{areas[0]}"), (left + 230, POSITIVE, f"false positives{areas[1]}"))
     for x, colour, text in entries:
         parts.append(f'<rect x="{x}" y="53" width="14" height="14" rx="2" fill="{colour}" fill-opacity="0.7"/>')
         parts.append(f'<text x="{x + 21}" y="64.5">{text}</text>')
     return parts
+
+
+def _errors(plan: "Plan") -> tuple[float, float]:
+    """The two areas as shares of the plot: false negatives and false positives."""
+    options = plan.threshold, plan.bands, plan.rows
+    if not plan.is_distance:
+        return false_negatives(*options, plan.measure), false_positives(*options, plan.measure)
+    near, near_weight = panels(0.0, plan.threshold)
+    far, far_weight = panels(plan.threshold, plan.top)
+    missed = np.sum(near_weight * missed_probability(near, plan.bands, plan.rows, plan.family))
+    passed = np.sum(far_weight * plan.probability(far))
+    return float(missed) / plan.top, float(passed) / plan.top
 
 
 def _area_text(size: float) -> str:
@@ -233,7 +265,7 @@ def _threshold_label(plan: "Plan", x: float, bottom: int) -> str:
     """The name of the dashed line, at its foot: on its right, where nothing is drawn, while there is room."""
     shift, anchor = (7, "start") if plan.threshold <= 0.8 * plan.top else (-7, "end")
     place = f'x="{x + shift:.2f}" y="{bottom - 10}" text-anchor="{anchor}"'
-    return f"<text {place}>threshold {plan.threshold:g}</text>"
+    return f"<text {place}>{_limit(plan)}</text>"
 
 
 def _axis_titles(plan: "Plan", left: int, right: int, top: int, bottom: int) -> list[str]:

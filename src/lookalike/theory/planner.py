@@ -41,11 +41,11 @@ import numpy as np
 import numpy.typing as npt
 
 from lookalike.errors import OptionError
+from lookalike.scale import order_of
 from lookalike.theory import draw
 from lookalike.theory.checks import real, share, whole
 from lookalike.theory.curve import candidate_probability, panels
 from lookalike.theory.families import (
-    FAMILIES,
     Array,
     Family,
     FloatOrArray,
@@ -92,19 +92,23 @@ class Prices:
     at_once: int = 1  # bands whose slots are made together, whether all of them are wanted or not
 
 
-def prices_of(measure: str, size: float) -> Prices:
+def prices_of(measure: str, size: float, *, sparse: bool = False) -> Prices:
     """The prices of a measure for items of so many elements or components (2 cores, AVX-512; ratios matter)."""
+    if measure == "cosine" and sparse:
+        # Features are scattered over 1,024 places, which are then rotated; a candidate is a merge of two bags.
+        return Prices(
+            slot=6.0 + size / 500.0, band=BAND_NS, verify=50.0 + 5.0 * size, again=4.0 * REREAD_NS * size, at_once=1024
+        )
     if measure == "cosine":
         # A bit by structured rotation; a candidate by its signature; a pair by a matrix product.
         width = max(128, 1 << (math.ceil(size) - 1).bit_length())
-        pair = 0.3 + 0.022 * size
+        pair = 0.15 + 0.0046 * size
         return Prices(slot=5.0, band=BAND_NS, verify=12.0, again=3_000.0 + 2.0 * size, pair=pair, at_once=width)
     if measure == "hamming":
         return Prices(slot=1.0, band=BAND_NS, verify=20.0, again=100.0, pair=12.0 + size / 256.0)
-    if is_stable(measure) or measure.startswith("lr:"):
-        return Prices(
-            slot=2.0 + 0.045 * size, band=BAND_NS, verify=20.0 + 0.3 * size, again=2.0 * size, pair=1.0 + 0.03 * size
-        )
+    if order_of(measure) is not None:
+        pair = 0.15 + (0.0046 if measure == "euclidean" else 0.05) * size
+        return Prices(2.0 + 0.045 * size, BAND_NS, verify=20.0 + 0.3 * size, again=2.0 * size, pair=pair)
     if measure == "weighted-jaccard":
         return Prices(slot=100.0 + size / 10.0, band=BAND_NS, verify=2.0 * VERIFY_NS, again=4.0 * REREAD_NS * size)
     return Prices(slot=SKETCH_NS * size, band=BAND_NS, verify=VERIFY_NS, again=REREAD_NS * size)
@@ -180,7 +184,7 @@ class Plan:
     @property
     def is_distance(self) -> bool:
         """Whether the measure is a distance, so that pairs count up to the threshold instead of from it on."""
-        return self.measure not in FAMILIES and self.measure != "containment"
+        return order_of(self.measure) is not None
 
     @property
     def family(self) -> Family:
@@ -263,6 +267,7 @@ def plan(
     measure: str = "jaccard",
     max_slots: int | None = None,
     exhaustive: bool = False,
+    sparse: bool = False,
 ) -> Plan:
     """The cheapest bands and rows with P(threshold) >= recall; or, with `bands` and `rows`, what those give.
 
@@ -271,15 +276,18 @@ def plan(
     `items` and `set_size` (mean shingles of an item, or components) weigh the sketch against verification.
     `background` is a sample of the data: (similarities, shares), the share of all pairs at each similarity; shares may
     sum to less than 1, the rest being pairs of similarity 0. Without it the `prior` stands in. For a distance
-    `threshold` is the largest that counts. `exhaustive` allows to compare all pairs, where that is cheaper.
+    `threshold` is the largest that counts. `exhaustive` allows to compare all pairs, where that is cheaper; `sparse`
+    vectors have so many components that are not 0.
 
     Deterministic: no clock and no random number; equal costs go to fewer slots.
     """
     if measure == "containment":
         return _join(threshold, recall, bands, rows, items, set_size)
-    distance = is_stable(measure)
+    distance = order_of(measure) is not None
     if distance:
         threshold = _positive("max_distance", threshold)
+        if not is_stable(measure):
+            return _without_family(measure, threshold, recall, items, set_size, allowed=exhaustive and bands is None)
     else:
         family_of(measure)
         threshold = share("threshold", threshold, open_top=False)
@@ -287,7 +295,7 @@ def plan(
     items = whole("items", items)
     most = whole("max_slots", max_slots) if max_slots is not None else _most_slots(measure)
     set_size = _positive("set_size", set_size)
-    prices = prices_of(measure, set_size)
+    prices = prices_of(measure, set_size, sparse=sparse)
     spread = _distribution(background, measure, threshold)
     searches = [
         _Search(family_of(measure, width), width, threshold, items, prices, *spread, most)
@@ -365,6 +373,22 @@ def _join(threshold: float, recall: float, bands: int | None, rows: int | None, 
         "join compares what shares one of the rarest elements, and misses nothing",
         alternatives=(),
     )
+
+
+def _without_family(
+    measure: str, threshold: float, recall: float, items: int, set_size: float, *, allowed: bool
+) -> Plan:
+    """The plan for a distance of an order above 2, for which nobody knows a family of hash functions."""
+    if not allowed:
+        raise OptionError(
+            f"measure={measure!r}: no hash functions are known for orders above 2, so all pairs must be compared, "
+            "which needs verify=exact, no bands, rows or group_by, and enough memory"
+        )
+    prices = prices_of(measure, set_size)
+    pairs = (items - 1) / 2.0
+    cost = Cost(0.0, 0.0, (prices.pair or 0.0) * pairs, prices.again)
+    why = "no hash functions are known for orders above 2: all pairs are compared"
+    return Plan(measure, threshold, recall, 0, 0, 1.0, items, pairs, cost, ITEM_BYTES, why, ())
 
 
 def _shape(bands: int, rows: int, width: float | None) -> str:

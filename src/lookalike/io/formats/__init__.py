@@ -20,7 +20,7 @@ from lookalike.io.faults import Faults
 from lookalike.io.places import Place
 from lookalike.io.source import OnRead
 
-FORMATS = ("parquet", "jsonl", "csv", "tsv", "arrow", "text", "lines")
+FORMATS = ("parquet", "jsonl", "csv", "tsv", "arrow", "npy", "npz", "text", "lines")
 
 DATA_ENDINGS = {
     ".parquet": "parquet",
@@ -33,6 +33,8 @@ DATA_ENDINGS = {
     ".arrow": "arrow",
     ".feather": "arrow",
     ".ipc": "arrow",
+    ".npy": "npy",
+    ".npz": "npz",
 }
 
 # fmt: off
@@ -55,6 +57,8 @@ _MODULES = {
     "csv": "delimited",
     "tsv": "delimited",
     "arrow": "arrow",
+    "npy": "npy",
+    "npz": "npz",
     "lines": "lines",
 }
 

@@ -90,6 +90,11 @@ def _fits(value: Any, type: Any) -> bool:
             # Sets of 64-bit hashes: some fit int64 and some do not, so their column is text.
             return all(isinstance(item, str) or _fits_any_int(item) for item in value)
         return all(item is not None and _fits(item, type.value_type) for item in value)
+    if pa.types.is_struct(type):
+        if not isinstance(value, dict):
+            return False
+        inside = [(value.get(field.name), field.type) for field in type]
+        return all(item is None or _fits(item, kind) for item, kind in inside)
     return True
 
 

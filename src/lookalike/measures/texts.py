@@ -1,0 +1,64 @@
+"""From texts to shingles, as the options want them: of the main text, without what stands everywhere, weighed.
+
+    html        the main text of a page instead of all of it
+    max_share   shingles that stand in more than this share of all documents are left out
+    weights     how much a shingle counts: tf-idf, bm25, or how often it occurs
+
+The last two need to know in how many documents each shingle stands, which a pass before all others counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pyarrow as pa
+
+from lookalike.config import Config
+from lookalike.represent.html import main_texts
+from lookalike.represent.text import shingle_texts
+from lookalike.represent.weights import Frequencies, bm25, count_shingles, drop_frequent, tf_idf
+from lookalike.types import Sets
+
+__all__ = ["Texts"]
+
+
+class Texts:
+    """Makes sets, or bags, of texts; `frequencies` are there when the pass that counts them is over."""
+
+    def __init__(self, config: Config, frequencies: Frequencies | None = None) -> None:
+        self._shingle = config.shingle
+        self._html = config.html
+        self._max_share = config.max_share
+        self._weights = config.weights or "tf-idf"
+        self._frequencies = frequencies
+
+    def plain(self, items: pa.Array) -> tuple[pa.Array, dict[str, int]]:
+        """The texts that count, and how many web pages were no ordinary ones."""
+        return main_texts(items) if self._html else (items, {})
+
+    def counted(self, items: pa.Array) -> Sets:
+        """The shingles of each text with their numbers: what document frequencies are counted from."""
+        return count_shingles(self.plain(items)[0], self._shingle)
+
+    def sets(self, items: pa.Array) -> Sets:
+        """The shingles of each text."""
+        texts, noted = self.plain(items)
+        return self._sifted(replace(shingle_texts(texts, self._shingle), noted=noted))
+
+    def bags(self, items: pa.Array) -> Sets:
+        """The shingles of each text with their weights."""
+        texts, noted = self.plain(items)
+        counted = replace(count_shingles(texts, self._shingle), noted=noted)
+        if self._weights == "count":
+            return self._sifted(counted)
+        assert self._frequencies is not None, "document frequencies are counted before texts are weighed"
+        weigh = bm25 if self._weights == "bm25" else tf_idf
+        return self._sifted(weigh(counted, self._frequencies))
+
+    def _sifted(self, sets: Sets) -> Sets:
+        if self._max_share is None:
+            return sets
+        assert self._frequencies is not None, "document frequencies are counted before shingles are left out"
+        left, dropped = drop_frequent(sets, self._frequencies, self._max_share)
+        more = {"dropped_shingles": dropped.shingles, "emptied_items": dropped.documents}
+        return replace(left, noted=sets.noted | more)

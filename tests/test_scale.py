@@ -1,0 +1,57 @@
+"""How measures tell how alike two items are."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lookalike.errors import OptionError
+from lookalike.scale import MEASURES, Scale, check_measure, order_of
+
+
+def test_names_are_forgiving_and_orders_of_known_distances_have_their_names() -> None:
+    assert check_measure(" Weighted_Jaccard ") == "weighted-jaccard"
+    assert check_measure("lr:2") == "euclidean"
+    assert check_measure("lr:1.0") == "manhattan"
+    assert check_measure("LR:2.50") == "lr:2.5"
+    assert [order_of(name) for name in ("manhattan", "euclidean", "lr:3", "lr:inf", "cosine")] == [
+        1,
+        2,
+        3,
+        np.inf,
+        None,
+    ]
+
+
+@pytest.mark.parametrize("name", ["l2", "lr:", "lr:nan", "lr:0.99", "dice", ""])
+def test_an_unknown_measure_is_refused(name: str) -> None:
+    with pytest.raises(OptionError, match=f"measure is '{name}'"):
+        check_measure(name)
+
+
+def test_every_listed_measure_is_known() -> None:
+    assert [check_measure(name.replace("R", "3")) for name in MEASURES] == [*MEASURES[:-1], "lr:3"]
+
+
+@given(st.floats(0, 1e6), st.floats(1e-3, 1e6))
+def test_a_distance_goes_in_and_comes_out_unchanged(distance: float, limit: float) -> None:
+    scale = Scale("euclidean", limit)
+    score = np.array([-distance])
+    assert scale.told(score)[0] == distance
+    assert (score[0] >= scale.threshold) == (distance <= limit)
+    assert 0.0 <= scale.share(score)[0] <= 1.0
+    if distance <= limit:
+        assert scale.from_share(scale.share(score))[0] == pytest.approx(distance, abs=1e-12 * limit)
+
+
+def test_no_distance_is_told_as_minus_zero() -> None:
+    assert str(Scale("manhattan", 2.0).told(np.array([0.0]))[0]) == "0.0"
+
+
+def test_what_is_asked_is_said_in_the_direction_of_the_measure() -> None:
+    assert str(Scale("jaccard", 0.8)) == "Jaccard >= 0.8"
+    assert str(Scale("lr:3", 2.5)) == "lr:3 <= 2.5"
+    assert Scale("euclidean", 3).column == "distance"
+    assert Scale("hamming", 0.9).column == "similarity"
