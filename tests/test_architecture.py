@@ -81,7 +81,7 @@ ONLY = {
     "grouping": {"cluster", "collide", "counts", "parallel", "progress", "store", "types"},
     "pairing": {"collide", "store", "types"},
     "giants": {"collide", "grouping", "store", "types"},
-    "leading": {"collide", "giants", "grouping", "types"},
+    "leading": {"collide", "giants", "types"},
 }
 
 # `python -m lookalike` is the command line under another name.

@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 
 import lookalike
 import lookalike.comparing
-import lookalike.grouping
-import lookalike.leading
+import lookalike.giants
 from lookalike.config import make_config
 from lookalike.errors import OptionError
 from lookalike.io import open_source
@@ -238,8 +237,8 @@ def test_giant_lists_are_led_and_what_goes_is_inside_what_stays(
     monkeypatch: pytest.MonkeyPatch, threshold: float, seed: int, full: int
 ) -> None:
     """A list is giant from four items on. Only what was given up may be inside an item that stays."""
-    monkeypatch.setattr(lookalike.leading, "MOST", 3)
-    monkeypatch.setattr(lookalike.leading, "_FULL", full)
+    monkeypatch.setattr(lookalike.giants, "MOST", 3)
+    monkeypatch.setattr(lookalike.giants, "_FULL", full)
     rng = random.Random(seed)
     template = set(range(30))
     items = [

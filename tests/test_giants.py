@@ -19,7 +19,6 @@ import lookalike.collide.group
 import lookalike.comparing
 import lookalike.giants
 import lookalike.grouping
-import lookalike.leading
 import lookalike.pipeline
 from lookalike.collide.group import Groups
 from lookalike.config import Config, make_config
@@ -42,10 +41,10 @@ SURE: dict[str, Any] = {"bands": 80, "rows": 1}
 
 @pytest.fixture(autouse=True)
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (lookalike.grouping, lookalike.leading, lookalike.comparing, lookalike.pipeline):
+    for module in (lookalike.grouping, lookalike.giants, lookalike.comparing, lookalike.pipeline):
         monkeypatch.setattr(module, "MOST", MOST, raising=False)
     # Lists that leaders do not bring far are given up at once, but where a test says otherwise.
-    monkeypatch.setattr(lookalike.leading, "_FULL", 0)
+    monkeypatch.setattr(lookalike.giants, "_FULL", 0)
 
 
 def configured(*, memory: int = 1 << 30, **options: Any) -> Config:
@@ -191,7 +190,7 @@ def test_lists_that_leaders_do_not_bring_far_are_compared_in_full_as_far_as_that
     monkeypatch: pytest.MonkeyPatch, kind: str, threshold: float, seed: int
 ) -> None:
     items = templates(kind, seed, threshold=threshold)
-    monkeypatch.setattr(lookalike.leading, "_FULL", 1000)
+    monkeypatch.setattr(lookalike.giants, "_FULL", 1000)
     run = found(items, "dedup", threshold=threshold, seed=seed)
     assert run.counts.unexamined_items == 0
     check(items, run, "first", threshold)
@@ -204,7 +203,7 @@ def test_memory_threads_and_batches_change_nothing(
     monkeypatch: pytest.MonkeyPatch, verb: str, full: int, kind: str
 ) -> None:
     """A kilobyte of memory: everything is spilled, and the giant part is many times larger."""
-    monkeypatch.setattr(lookalike.leading, "_FULL", full)
+    monkeypatch.setattr(lookalike.giants, "_FULL", full)
     items = templates(kind, 5, items=30)
 
     def told(**options: Any) -> tuple[Any, ...]:
@@ -261,7 +260,7 @@ few_sets = st.lists(st.sets(st.integers(0, 12), min_size=1), min_size=1, max_siz
 def test_the_candidates_of_the_join_hold_every_match_once(items: list[set[int]], threshold: float, memory: int) -> None:
     pairs = [
         (min(pair), max(pair))
-        for left, right in joined(items, threshold, memory).candidates()
+        for left, right in joined(items, threshold, memory).pairs()
         for pair in zip(left.tolist(), right.tolist(), strict=True)
     ]
     assert len(set(pairs)) == len(pairs)

@@ -70,7 +70,7 @@ def test_every_pair_of_items_comes_once_in_order_in_batches_of_one_size(
     folds = Folds(np.array(leader, np.uint32), references)
     matches = matches_of(edges, memory)
     levels = np.array(level, np.int64) if any(level) else None
-    batches = list(pairs_in_order(folds, matches, np.array(rank, np.int64), levels))
+    batches = list(pairs_in_order(folds, matches, np.array(rank, np.int64), level=levels))
     found = [pair for each in batches for pair in zip(*(column.tolist() for column in each), strict=True)]
     assert found == expected(leader, edges, rank, references, level)
     assert [len(each[0]) for each in batches[:-1]] == [batch] * (len(batches) - 1)

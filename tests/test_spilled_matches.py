@@ -89,7 +89,7 @@ def test_matches_that_leaders_find_twice_are_spilled_and_count_once(
     force: Force, monkeypatch: pytest.MonkeyPatch, cluster: str, kind: str
 ) -> None:
     """Lists of more than three items are left to leaders, and their kept items are examined again."""
-    for name in ("grouping", "leading", "comparing", "pipeline"):
+    for name in ("grouping", "giants", "comparing", "pipeline"):
         monkeypatch.setattr(f"lookalike.{name}.MOST", 3)
     items = templates(kind, 3, items=60)
     options: dict[str, Any] = {"threshold": 0.6, "cluster": cluster, "keep": "longest"}

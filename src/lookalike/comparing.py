@@ -19,9 +19,10 @@ from lookalike.certify.recall import PairTally
 from lookalike.collection import Collection
 from lookalike.collide.buckets import Buckets, Likeness, Walk
 from lookalike.collide.fold import Folds
+from lookalike.collide.group import Groups
 from lookalike.counts import Counts
 from lookalike.errors import OptionError
-from lookalike.giants import Join
+from lookalike.giants import LARGE, BucketLists, Join, Lists, in_large
 from lookalike.grouping import MOST, Grouped, Part
 from lookalike.items import ItemBatch
 from lookalike.leading import Leading
@@ -44,6 +45,8 @@ _CHUNK = 1 << 15
 _SPAN, _FILTERED_SPAN = 1 << 16, 1 << 22
 _MOST_PARTS = 256
 _ITEM_BYTES = 60
+# Matches an item from which on, where all pairs could be compared, leaders take over: 16 bytes each, to be sorted.
+_MANY = 256
 # Pairs of giant lists that are compared to estimate how many there are: 1% of error where one in four matches.
 _DRAWN = 20_000
 
@@ -186,41 +189,83 @@ class Comparing:
     def _compare(
         self, part: Part, store: Rows, matches: Matches, tally: PairTally | None, rank: I64Array | None
     ) -> list[Led]:
-        """Compare the candidates of one part."""
-        assert self.judge is not None
-        led = []
-        buckets = Buckets(len(part.items), part.buckets())
-        likeness = self._likeness(store)
-        walk = Walk(buckets, part.giant, likeness)
+        """Compare the candidates of one part; leaders see to buckets that are large, unless all pairs are wanted."""
+        judge, items = self.judge, part.items
+        assert judge is not None
+        groups, likeness = part.buckets(), self._likeness(store)
+        large = np.zeros(len(items), np.bool_)
+        if not self.all_pairs and not compares_elements(judge):
+            large = in_large(groups, len(items))
+        small = [each.chosen(np.diff(each.starts) <= LARGE) for each in groups] if large.any() else groups
+        buckets = Buckets(len(items), small)
+        if self.all_pairs and not compares_elements(judge):
+            self._estimate(buckets, np.arange(len(items)), store, items)
+        walk = Walk(buckets, part.giant | large, likeness)
         spans = buckets.spans(_SPAN if likeness is None else _FILTERED_SPAN)
         tasks = (partial(walk.span, begin, end, chunk=_CHUNK) for begin, end in spans)
-        for left, right, similarity in self._verified(store, tasks, part.items):
-            ends, bands = buckets.hits(left, right)
-            self._note(part.items[left], part.items[right], similarity, matches, tally, (ends, bands))
-        del buckets, walk, tasks, likeness
+        for left, right, similarity in self._verified(store, tasks, items):
+            self._note(items[left], items[right], similarity, matches, tally, buckets.hits(left, right))
+        del buckets, walk, tasks, small
         giant = np.flatnonzero(part.giant)
-        if len(giant) and compares_elements(self.judge):
-            # Rows that stay in their file leave their memory to the join, which then walks the file less often.
-            room = self.memory // 4 if store.file is None else self._for_rows()
-            join = Join.of(store, giant, self.judge.prefix, room)
+        # Rows that stay in their file leave their memory to the join, which then walks the file less often.
+        room = self.memory // 4 if store.file is None else self._for_rows()
+        lists: Lists | None = None
+        if len(giant) and compares_elements(judge):
+            lists = join = Join.of(store, giant, judge.prefix, room)
             if self.all_pairs:
-                self._estimate(join, store, part.items)
-                for left, right, similarity in self._verified(store, _tasks(join.candidates()), part.items):
-                    self._note(part.items[left], part.items[right], similarity, matches, tally)
-            else:
-                order = np.arange(len(part.items)) if rank is None else rank[part.items]
-                own = part.items[join.rows] >= self.collection.references
-                leading = Leading(join, self.judge, order[join.rows], own)
-                self.lead(Led(part.items, leading), None, matches, tally)
-                self.counts.led_items += int(leading.led.sum())
-                if leading.led.any():
-                    led.append(Led(part.items, leading))
+                self._estimate(join.buckets, join.rows, store, items)
+                for left, right, similarity in self._verified(store, _tasks(join.pairs()), items):
+                    self._note(items[left], items[right], similarity, matches, tally)
+                return []
+        elif large.any():
+            # What is left of these buckets is found as the bands find it, not surely, and so has no place in the tally.
+            lists, tally = BucketLists.of(store, groups, large, likeness, room), None
         elif len(giant):
-            scanned = self.judge.scan(*store.gather(giant), self.threads)
-            pairs = ((giant[left], giant[right]) for left, right in scanned)
-            for left, right, similarity in self._verified(store, _tasks(pairs), part.items):
-                self._note(part.items[left], part.items[right], similarity, matches, tally)
-        return led
+            if self._scanned(giant, store, items, matches, tally):
+                return []
+            lists = BucketLists.whole(store, giant, partial(judge.scan, threads=self.threads), room)
+        return [] if lists is None else self._led(lists, items, matches, tally, rank)
+
+    def _led(
+        self, lists: Lists, items: I64Array, matches: Matches, tally: PairTally | None, rank: I64Array | None
+    ) -> list[Led]:
+        """Lead the lists that are large, and compare the others."""
+        assert self.judge is not None
+        mine = items[lists.rows]
+        own = mine >= self.collection.references
+        leading = Leading(lists, self.judge, mine if rank is None else rank[mine], own)
+        led = Led(items, leading)
+        self.lead(led, None, matches, tally)
+        self.counts.led_items += int(leading.led.sum())
+        return [led] if leading.led.any() else []
+
+    def _scanned(
+        self, giant: I64Array, store: Rows, items: I64Array, matches: Matches, tally: PairTally | None
+    ) -> bool:
+        """Compare all pairs of these rows, unless a draw shows that so many match that leaders should see to them."""
+        judge, count = self.judge, len(giant)
+        assert judge is not None
+        if not self.all_pairs and count > LARGE:
+            rng = np.random.default_rng(0)
+            drawn = giant[rng.integers(count, size=_DRAWN)], giant[rng.integers(count, size=_DRAWN)]
+            hit = (self._scores(store, *drawn) >= judge.threshold) & (drawn[0] != drawn[1])
+            if float(hit.mean()) * count > _MANY:
+                return False
+        elif self.all_pairs:
+            starts = np.array([0, count], np.int64)
+            one = Groups(np.arange(count, dtype=np.uint32), starts, starts[1:], 0, count)
+            self._estimate(Buckets(count, [one]), giant, store, items)
+        scanned = judge.scan(*store.gather(giant), self.threads)
+        pairs = ((giant[left], giant[right]) for left, right in scanned)
+        for left, right, similarity in self._verified(store, _tasks(pairs), items):
+            self._note(items[left], items[right], similarity, matches, tally)
+        return True
+
+    def _scores(self, store: Rows, left: I64Array, right: I64Array) -> F64Array:
+        """The scores of some pairs of rows."""
+        assert self.judge is not None
+        whole = store.take(0, len(store)) if store.file is None else None
+        return np.concatenate([*self._compared(store, whole, left, right, self.judge.threshold)])
 
     def _likeness(self, store: Rows) -> Likeness | None:
         """The signatures of all rows, where they have some."""
@@ -232,21 +277,19 @@ class Comparing:
             return None
         return replace(parts[0], signatures=np.concatenate([part.signatures for part in parts if part is not None]))
 
-    def _estimate(self, join: Join, store: Rows, items: I64Array) -> None:
-        """Tell how many pairs the giant lists will give, from a sample; refuse what would be too many.
+    def _estimate(self, lists: Buckets, of_item: I64Array, store: Rows, items: I64Array) -> None:
+        """Tell how many pairs large lists will give, from a sample; refuse what would be too many.
 
         A drawn pair stands for all pairs of the lists, over the lists it is in: for so many it would be drawn.
         """
-        total = join.buckets.pairs()
+        total = lists.pairs()
         if total <= self.max_pairs // 100:
             return
-        left, right, lists = join.buckets.draw(_DRAWN)
-        rows = join.rows[left], join.rows[right]
-        whole = store.take(0, len(store)) if store.file is None else None
         assert self.judge is not None
-        scores = np.concatenate([*self._compared(store, whole, *rows, self.judge.threshold)])
-        hit = (scores >= self.judge.threshold) & (lists > 0)
-        weights = self.folds.weights(items[rows[0]], items[rows[1]]) * hit / np.maximum(1, lists)
+        left, right, count = lists.draw(_DRAWN)
+        rows = of_item[left], of_item[right]
+        hit = (self._scores(store, *rows) >= self.judge.threshold) & (count > 0)
+        weights = self.folds.weights(items[rows[0]], items[rows[1]]) * hit / np.maximum(1, count)
         about = total * float(weights.mean()) + self.pairs + self.folds.within
         self.progress.note(f"about {about:,.0f} pairs are expected")
         if about > self.max_pairs:
@@ -268,8 +311,12 @@ class Comparing:
         left, right, scores = leading.run(alive)
         self.counts.candidates += leading.compared - compared
         self._note(items[left], items[right], self.judge.similarity(scores), matches, None)
-        for left, right, similarity in self._verified(leading.source.store, _tasks(leading.candidates()), items):
+        store = leading.source.store
+        for left, right, similarity in self._verified(store, _tasks(leading.candidates()), items):
             self._note(items[left], items[right], similarity, matches, None if leading.led.any() else tally)
+            leading.matched(left, right)
+        for left, right, similarity in self._verified(store, _tasks(leading.followers()), items):
+            self._note(items[left], items[right], similarity, matches, None)
         return len(matches) - before
 
     def similarity_of(self, left: I64Array, right: I64Array) -> F64Array:

@@ -5,8 +5,8 @@ however they are found. To choose which pages stay it is enough that each meets 
 
 The idea. The first few items of a list in keep order lead; every other item is compared with the leaders before it. One
 that matches is attached to its best leader and done; leaders are done too, for the whole list has met them. The rest
-goes into the next round. Where nearly all are alike, one round attaches nearly all of them. Where a round attaches
-hardly any, the list is compared in full as long as that is a few thousand comparisons an item, and given up otherwise.
+goes into the next round. Where nearly all are alike, one round attaches nearly all of them. Where rounds attach hardly
+any, the list is compared in full as long as that is not too many comparisons an item, and given up otherwise.
 
 Lists come some at a time, and are led at once. An item that is attached to a leader is in no list that comes later. So
 where millions of pages are all alike, the first of their lists does nearly all the work, and the others are hardly made
@@ -23,10 +23,8 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 
-from lookalike.collide.buckets import Buckets, Walk
 from lookalike.collide.group import Groups
 from lookalike.giants import Lists
-from lookalike.grouping import MOST
 from lookalike.types import BoolArray, F64Array, I64Array, U32Array, U64Array
 
 __all__ = ["Leading"]
@@ -36,11 +34,11 @@ _Attached: TypeAlias = tuple[U32Array, U32Array, F64Array]
 
 _LEADERS = 4
 _CHUNK = 1 << 15
-# A round that attaches less than this share of a list has met items that are mostly not alike.
+# A round that attaches less than this share of a list is a poor one.
 _PROGRESS = 0.05
-# Comparisons an item for which such lists are compared in full: 6,000 pages of one template that lie on both sides of
-# the threshold are, 3,000 an item and a few µs each; what takes longer than a minute for 100,000 items is given up.
-_FULL = 4096
+# A list may have a poor round for so many members, but no more than a number of them: 256 leaders miss those who are
+# alike, if they are a hundredth of the list, 8 times in 100; and they are far fewer than all of the list.
+_PATIENCE, _MOST_POOR = 512, 64
 
 
 class Comparer(Protocol):
@@ -58,8 +56,9 @@ class Leading:
     """Clusters items by leaders where their lists are large.
 
     `rank` is the place of item g in keep order; items that are not `own` may lead, but are never attached. `led` marks
-    the items of lists that had leaders. After `run`, `unexamined` marks the items of lists that were given up: they
-    matched none of their leaders, and hardly any other did. `compared` counts the comparisons with leaders.
+    the items of lists in which any was attached, or which were given up: not all their pairs are compared. After `run`,
+    `unexamined` marks the items of lists that were given up: they matched none of their leaders, and hardly any other
+    did. `compared` counts the comparisons with leaders.
     """
 
     source: Lists
@@ -75,7 +74,11 @@ class Leading:
     # Comparisons of each item in lists that are compared in full.
     _spent: F64Array = field(init=False)
     _left: list[Groups] = field(init=False)
+    # Those attached and the last of their leaders; which of them are moved to it; and who of the living matches one
+    # that comes before: the place in keep order of the first of those.
+    _attached: tuple[U32Array, U32Array] = field(init=False)
     _moved: tuple[U32Array, U32Array] = field(init=False)
+    _before: I64Array = field(init=False)
     _apart: BoolArray = field(init=False)
 
     def __post_init__(self) -> None:
@@ -98,7 +101,8 @@ class Leading:
         item, leader, similarity = _stacked(found)
         last = self._last_leaders(item, leader)
         moved = last != leader
-        self._moved = item[moved], last[moved]
+        self._attached, self._moved = (item, last), (item[moved], last[moved])
+        self._before = self.rank.copy()
         return self.source.rows[item], self.source.rows[leader], similarity
 
     def candidates(self) -> Iterator[tuple[I64Array, I64Array]]:
@@ -114,11 +118,34 @@ class Leading:
             some = by_row[at : at + _CHUNK]
             yield rows[item[some]], rows[leader[some]]
         left, self._left = self._left, []
-        buckets = Buckets(len(self.rank), [lists.ascending() for lists in left])
-        del left
-        walk = Walk(buckets, self._apart, self.source.likeness)
-        for one, other in walk.span(0, len(self.rank), chunk=_CHUNK):
+        for one, other in self.source.candidates(left, self._apart):
             yield rows[one], rows[other]
+
+    def matched(self, left: I64Array, right: I64Array) -> None:
+        """Learn which of the candidates match, as rows."""
+        number = np.empty(len(self.source.store), np.int64)
+        number[self.source.rows] = np.arange(len(self.rank))
+        one, other = number[left], number[right]
+        for later, earlier in ((one, other), (other, one)):
+            np.minimum.at(self._before, later, self.rank[earlier])
+
+    def followers(self) -> Iterator[tuple[I64Array, I64Array]]:
+        """Pairs of rows: those whose leader matches an item that comes before it, with that item.
+
+        The leader will go for it, and those that it led would stay, to be led by the next of them, which goes in turn.
+        """
+        order = np.argsort(self.rank)
+        up = order[np.searchsorted(self.rank[order], self._before)]
+        item, last = self._attached
+        top = last.astype(np.int64)
+        while not np.array_equal(top, up[top]):
+            top = up[top]
+        item, top = item[top != last], top[top != last]
+        rows = self.source.rows
+        by_row = np.argsort(rows[item])
+        for at in range(0, len(by_row), _CHUNK):
+            some = by_row[at : at + _CHUNK]
+            yield rows[item[some]], rows[top[some]]
 
     def _last_leaders(self, item: U32Array, leader: U32Array) -> U32Array:
         """For each item the first of its leader, the leader's leader and so on that is not attached."""
@@ -132,9 +159,9 @@ class Leading:
     def _lead(self, lists: Groups, alive: BoolArray, found: list[_Attached]) -> Groups:
         """Lead the large lists, one after another: what is left of all of them. Those attached are no longer alive."""
         stay = np.ones(len(lists.members), np.bool_)
-        for each in np.flatnonzero(lists.splits - lists.starts[:-1] > MOST).tolist():
+        for each in np.flatnonzero(lists.splits - lists.starts[:-1] > self.source.most).tolist():
             start, split, end = lists.starts[each], lists.splits[each], lists.starts[each + 1]
-            if int(alive[lists.members[start:split]].sum()) > MOST:
+            if int(alive[lists.members[start:split]].sum()) > self.source.most:
                 members = lists.members[start:end]
                 probes = np.arange(start, end) >= split
                 living = self._lead_one(members[alive[members]], probes[alive[members]], alive, found)
@@ -143,19 +170,24 @@ class Leading:
 
     def _lead_one(self, living: U32Array, probes: BoolArray, alive: BoolArray, found: list[_Attached]) -> U32Array:
         """Lead a list until few are left, who are returned, or until it is given up. A leader is done in its list."""
-        self.led[living] = True
+        listed, poor = living, 0
         order = np.argsort(self.rank[living])
         living, probes = living[order], probes[order]
         asks = self.own[living] & ~probes if self.source.open_probes and self.own.all() else self.own[living]
-        while int((~probes).sum()) > MOST and asks.any():
+        while int((~probes).sum()) > self.source.most and asks.any():
             item, leader, similarity, leads = self._round(living, living[asks])
             found.append((item, leader, similarity))
             alive[item] = False
-            few = len(item) < _PROGRESS * int(asks.sum())
+            self.led[listed] |= len(item) > 0
+            poor += len(item) < _PROGRESS * int(asks.sum())
             stay = alive[living] & ~np.isin(living, leads)
             living, probes, asks = living[stay], probes[stay], asks[stay]
-            if few:
-                return living if self._affordable(living, probes) else self._give_up(living, asks)
+            if poor >= min(_MOST_POOR, max(1, len(listed) // _PATIENCE)):
+                if self._affordable(living, probes):
+                    break
+                self._given_up[living[asks]] = True
+                self.led[listed] = True
+                return living[:0]
         return living if asks.any() else living[:0]
 
     def _affordable(self, living: U32Array, probes: BoolArray) -> bool:
@@ -163,14 +195,10 @@ class Leading:
         others = int(probes.sum())
         indexed = len(living) - others
         each = (indexed * (indexed - 1) / 2 + indexed * others) / max(1, len(living))
-        if len(living) and float(self._spent[living].mean()) + each > _FULL:
+        if len(living) and float(self._spent[living].mean()) + each > self.source.full:
             return False
         self._spent[living] += each
         return True
-
-    def _give_up(self, living: U32Array, asks: BoolArray) -> U32Array:
-        self._given_up[living[asks]] = True
-        return living[:0]
 
     def _round(self, living: U32Array, asking: U32Array) -> tuple[U32Array, U32Array, F64Array, U32Array]:
         """Compare the asking items of a list with the first that live: (item, leader, similarity), and who led.

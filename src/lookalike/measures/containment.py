@@ -64,4 +64,5 @@ class ContainmentJudge(Comparable):
         return sets.offsets, sort_sets(sets.offsets, sets.values)
 
     def prefix(self, sizes: I64Array) -> tuple[I64Array, I64Array]:
+        """How many of its rarest elements a set of so many needs, as the smaller and as the larger of a pair."""
         return containment_lengths(sizes, self.threshold)
