@@ -150,6 +150,12 @@ def _shared_bands(left, right, entries, splits, offsets, where, band_ends, ends,
     count = 0
     ends[0] = 0
     for p in range(len(left)):
+        # The buckets of the next pair are asked for while this one's are looked at.
+        ahead = min(p + 1, len(left) - 1)
+        for e in range(offsets[left[ahead]], offsets[left[ahead] + 1]):
+            prefetch(entries, np.int64(where[e]))
+        for e in range(offsets[right[ahead]], offsets[right[ahead] + 1]):
+            prefetch(entries, np.int64(where[e]))
         i, i_end = offsets[left[p]], offsets[left[p] + 1]
         j, j_end = offsets[right[p]], offsets[right[p] + 1]
         band = 0
