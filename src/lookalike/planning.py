@@ -136,6 +136,10 @@ def _plan_on_sample(collection: Collection, config: Config, frequencies: Frequen
 
 
 def _on_sample(items: Items, config: Config, sample: Sample, count: int, *, exhaustive: bool) -> Plan:
+    scale = config.scale
+    # Pairs that match are compared whatever the plan is; and where they are many, leaders see to them.
+    others = sample.similarities > scale.limit if scale.is_distance else sample.similarities < scale.limit
+    background = sample.similarities[others], sample.shares[others]
     return plan(
         config.scale.limit,
         config.recall,
@@ -143,7 +147,7 @@ def _on_sample(items: Items, config: Config, sample: Sample, count: int, *, exha
         rows=config.rows,
         items=count,
         set_size=items.dimensions or sample.mean_size,
-        background=(sample.similarities, sample.shares) if sample.pairs else None,
+        background=background if sample.pairs else None,
         measure=config.scale.measure,
         exhaustive=exhaustive,
         sparse=items.form in ("bags", "text"),
