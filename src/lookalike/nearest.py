@@ -21,19 +21,18 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lookalike.errors import InputError, OptionError
 from lookalike.parallel import ordered_map
 from lookalike.represent.elements import hash_raw
 from lookalike.sketch.rotation import sign_bits, width_of
-from lookalike.types import F64Array, I64Array, U64Array
+from lookalike.types import F32Array, F64Array, I64Array, U64Array
 from lookalike.verify.bit_scan import nearest_by_bits, side_by_side
 from lookalike.verify.scan import COSINE, EUCLIDEAN, MANHATTAN, Side, best_of_lists, top
 
 __all__ = ["Nearest", "Plan"]
 
-F32Array = NDArray[np.float32]
 
 _MEASURES = {"cosine": COSINE, "euclidean": EUCLIDEAN, "manhattan": MANHATTAN}
 _SAMPLE = 384  # queries

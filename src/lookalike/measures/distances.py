@@ -18,7 +18,8 @@ from lookalike.config import Config
 from lookalike.errors import OptionError
 from lookalike.measures.base import Judge
 from lookalike.measures.rows import Comparable, all_rows
-from lookalike.measures.vectors import component_words, grouped_keys, in_groups, row_offsets, vectors_of
+from lookalike.measures.vectors import component_words, grouped_keys, in_groups, row_offsets
+from lookalike.represent.vectors import dense
 from lookalike.scale import order_of
 from lookalike.sketch.stable import StableMatrix, stable_matrix, stable_slots_of
 from lookalike.theory import Plan
@@ -48,7 +49,7 @@ class Distance:
         return stable_matrix(self.dimensions, self._slots, self.order, self._seed)
 
     def represent(self, items: pa.Array, groups: U64Array | None = None) -> Dense:
-        return in_groups(vectors_of(items, self.dimensions), groups)
+        return in_groups(dense(items, self.dimensions), groups)
 
     def keys(self, items: Dense, bands: int, rows: int) -> U64Array:
         if not bands:

@@ -55,7 +55,7 @@ class Cosine:
         self._flips: tuple[int, F32Array] | None = None
 
     def represent(self, items: pa.Array, groups: U64Array | None = None) -> Dense:
-        found = vectors_of(items, self.dimensions)
+        found = dense(items, self.dimensions)
         zero = np.flatnonzero(found.present & ~found.values.any(axis=1))
         if len(zero):
             present = found.present.copy()
@@ -84,12 +84,6 @@ class Cosine:
         if config.verify == "sketch":
             return SignJudge(config)
         return CosineJudge(config, signed=self._hashed)
-
-
-def vectors_of(items: pa.Array, dimensions: int | None) -> Dense:
-    """The vectors of a column."""
-    found = dense(items, dimensions)
-    return Dense(found.values, found.fingerprints, found.present, found.bad)
 
 
 def in_groups(items: Dense, groups: U64Array | None) -> Dense:

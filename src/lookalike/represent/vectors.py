@@ -20,7 +20,6 @@ absent rows are of no bytes at all.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,9 +31,9 @@ from lookalike.jit import kernel
 from lookalike.represent.buffers import byte_buffers, is_binary, list_buffers, missing, number_buffer, stored
 from lookalike.represent.elements import hash_raw
 from lookalike.spec import C1, C2, GOLDEN, mix
-from lookalike.types import BoolArray, F32Array, I64Array, U64Array
+from lookalike.types import BoolArray, Dense, I64Array, U64Array
 
-__all__ = ["Bad", "Dense", "PackedBits", "dense", "fingerprint_vectors", "packed_bits"]
+__all__ = ["Bad", "PackedBits", "dense", "fingerprint_vectors", "packed_bits"]
 
 Bad = list[tuple[int, str]]
 
@@ -66,23 +65,6 @@ def fingerprint_vectors(components, fingerprints, largest):
             second = mix(second ^ lane)
         fingerprints[i, 0], fingerprints[i, 1] = first, second
         largest[i] = np.uint32(most)
-
-
-@dataclass(frozen=True, slots=True)
-class Dense:
-    """A batch of n vectors of d components.
-
-    Attributes:
-        values: (n, d), C-contiguous, zeros for rows that are absent; may be Arrow's memory, not to be written to.
-        fingerprints: (n, 2), equal for vectors of equal numbers.
-        present: False for null rows and bad ones.
-        bad: row and what is wrong with it, in order of the rows.
-    """
-
-    values: F32Array
-    fingerprints: U64Array
-    present: BoolArray
-    bad: Bad
 
 
 class PackedBits(NamedTuple):

@@ -24,17 +24,15 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lookalike.jit import kernel, peek, poke
 from lookalike.simd import LANES, broadcast, load, multiply_add, store, zeros
 from lookalike.sketch.draws import draw, uniform
 from lookalike.spec import C2, GOLDEN, mix
-from lookalike.types import F64Array, U32Array
+from lookalike.types import F32Array, F64Array, U32Array
 
 __all__ = ["StableMatrix", "fill_stable", "project_rows", "stable_matrix", "stable_slots", "stable_slots_of"]
 
-F32Array = NDArray[np.float32]
 
 _SHIFT = np.uint64(32)
 _VECTORS = 6

@@ -30,10 +30,9 @@ import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, config, types
 from numba.extending import intrinsic
-from numpy.typing import NDArray
 
 from lookalike.jit import kernel
-from lookalike.types import F64Array
+from lookalike.types import F32Array, F64Array, I32Array
 
 __all__ = [
     "BYTES_PAY",
@@ -49,8 +48,6 @@ __all__ = [
     "products_of",
 ]  # fmt: skip
 
-F32Array = NDArray[np.float32]
-I32Array = NDArray[np.int32]
 
 LANES = 48
 MOST_COMPONENTS = 32_768  # of vectors in bytes: sums of 383·127 for each stay within 32 bits

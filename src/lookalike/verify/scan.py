@@ -34,10 +34,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lookalike.parallel import ordered_map
-from lookalike.types import F64Array, I64Array
+from lookalike.types import F32Array, F64Array, I64Array
 from lookalike.verify.products import (
     BYTES_PAY,
     LANES,
@@ -62,7 +61,6 @@ from lookalike.verify.selection import (
 
 __all__ = ["COSINE", "EUCLIDEAN", "MANHATTAN", "Side", "all_pairs_above", "all_pairs_within", "best_of_lists", "top"]
 
-F32Array = NDArray[np.float32]
 
 _BLOCK = 10 * LANES
 _STRIP = 16  # blocks of one task, which hold 59 MB of pairs if every pair is one
