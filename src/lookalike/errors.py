@@ -2,6 +2,7 @@
 
     LookalikeError
     ├── OptionError   an option's value, or two options that contradict each other
+    ├── ExtraError    a library that is not installed; it is an ImportError, too
     ├── InputError    something that was read: a file, a row, a column, a type
     └── OutputError   something that could not be written
 
@@ -9,7 +10,7 @@ Every message is one line. The command line prints it and exits with the error's
 never a user's answer.
 """
 
-__all__ = ["InputError", "LookalikeError", "OptionError", "OutputError"]
+__all__ = ["ExtraError", "InputError", "LookalikeError", "OptionError", "OutputError"]
 
 
 class LookalikeError(Exception):
@@ -22,6 +23,10 @@ class OptionError(LookalikeError, ValueError):
     """An option has a value that is not allowed, or contradicts another option."""
 
     exit_code = 2
+
+
+class ExtraError(LookalikeError, ImportError):
+    """What was asked for needs a library that an extra installs."""
 
 
 class InputError(LookalikeError):

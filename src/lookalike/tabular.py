@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from lookalike.errors import ExtraError
 from lookalike.io.write import save_table
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ class Tabular:
         try:
             import polars
         except ImportError:
-            raise ImportError("to_polars needs polars: pip install 'lookalike[polars]'") from None
+            raise ExtraError("to_polars needs polars: pip install 'lookalike[polars]'") from None
         frame = polars.from_arrow(self.table)
         assert isinstance(frame, polars.DataFrame)
         return frame

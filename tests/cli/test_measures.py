@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -338,3 +339,18 @@ def test_pictures_are_made_as_large_as_asked(run: Run, here: Path) -> None:
     ):
         assert run("pairs", "--images", "photos", *arguments, "--json").json["compared"] == compared
     assert run("pairs", "--images", "photos", "--features", "dhash", "--size", "3").error.startswith("size: 3 is not a")
+
+
+@pytest.mark.parametrize(
+    ("module", "arguments", "message"),
+    [
+        ("trafilatura", ["pairs", "docs.jsonl", "--html"], "HTML needs trafilatura: pip install 'lookalike[html]'"),
+        ("PIL", ["pairs", "--images", "."], "images need Pillow: pip install 'lookalike[image]'"),
+    ],
+)
+def test_a_library_that_is_not_installed_is_named_in_one_line(
+    run: Run, here: Path, monkeypatch: pytest.MonkeyPatch, module: str, arguments: list[str], message: str
+) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    Path("docs.jsonl").write_text('{"text": "<p>a</p>"}\n')
+    assert run(*arguments).error == message

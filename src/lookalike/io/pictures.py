@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.errors import InputError
+from lookalike.errors import ExtraError, InputError
 from lookalike.io.messages import reason
 
 if TYPE_CHECKING:
@@ -57,11 +57,11 @@ _opening = threading.Lock()
 
 
 def needs_pillow() -> None:
-    """Raise `ImportError` with what to install if Pillow is not there."""
+    """Raise `ExtraError` with what to install if Pillow is not there."""
     try:
         import PIL.Image  # noqa: F401
     except ImportError:
-        raise ImportError("images need Pillow: pip install 'lookalike[image]'") from None
+        raise ExtraError("images need Pillow: pip install 'lookalike[image]'") from None
 
 
 def features_of(data: bytes, features: str, size: int, name: str) -> tuple[int, int, NDArray[Any]]:

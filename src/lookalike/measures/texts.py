@@ -30,6 +30,10 @@ class Texts:
     def __init__(self, config: Config, frequencies: Frequencies | None = None) -> None:
         self._shingle = config.shingle
         self._html = config.html
+        if config.html:
+            from lookalike.represent.html import needs_trafilatura
+
+            needs_trafilatura()
         self._max_share = config.max_share
         self._weights = config.weights or "tf-idf"
         self._frequencies = frequencies

@@ -27,6 +27,8 @@ from typing import IO, Any
 
 import pyarrow as pa
 
+from lookalike.errors import ExtraError
+
 __all__ = ["close_readers", "main_texts", "needs_trafilatura", "serve", "visible_text"]
 
 # Pages that a process is given at once: a tenth of a second of work, so that none waits long for the last one.
@@ -44,11 +46,11 @@ _INLINE = re.compile(
 
 
 def needs_trafilatura() -> None:
-    """Raise `ImportError` with what to install if trafilatura, or what it needs, is not there."""
+    """Raise `ExtraError` with what to install if trafilatura, or what it needs, is not there."""
     try:
         import trafilatura  # noqa: F401
     except ImportError:
-        raise ImportError("HTML needs trafilatura: pip install 'lookalike[html]'") from None
+        raise ExtraError("HTML needs trafilatura: pip install 'lookalike[html]'") from None
     # Without a handler of its own Python would print what it logs about odd pages.
     logging.getLogger("trafilatura").addHandler(logging.NullHandler())
 
