@@ -101,6 +101,10 @@ def test_frequencies_count_the_other_collection_too_and_threads_change_nothing()
     )
     assert one.removed.equals(two.removed)
     assert one.table.num_rows == 20
+    both = truth([*pages[:30], *pages[30:]], "tf-idf")
+    for row in one.removed.to_pylist():
+        pair = sorted((row["id"] + 30, row["kept"] + (0 if row["against"] else 30)))
+        assert row["similarity"] == pytest.approx(both[pair[0], pair[1]], rel=0.02)
 
 
 def test_an_interrupted_run_does_not_count_again(tmp_path: Path) -> None:

@@ -331,3 +331,15 @@ def test_ids_are_not_taken_for_items_and_a_column_of_the_wrong_kind_is_named() -
         lookalike.pairs(np.eye(3), measure="jaccard")
     with pytest.raises(InputError, match=r"column 'text' holds .* an item must be a list of numbers for euclidean"):
         lookalike.pairs(["a", "b"], measure="euclidean", max_distance=1)
+
+
+def test_a_sample_tells_the_planner_of_pairs_that_do_not_match() -> None:
+    """Points a little beyond the limit cost candidates, points far beyond hardly any, and those that match none."""
+    line = np.zeros((200, 3), np.float32)
+    line[:, 0] = np.arange(200)
+    near, far = (
+        lookalike.plan(measure="euclidean", max_distance=limit, sample=line, items=10**6) for limit in (0.9, 0.02)
+    )
+    assert near.candidates_per_item > 10 * far.candidates_per_item > 0
+    alike = lookalike.plan(measure="euclidean", max_distance=300.0, sample=line, items=10**6)
+    assert alike.candidates_per_item < 1 or alike.exhaustive
