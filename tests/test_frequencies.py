@@ -107,6 +107,14 @@ def test_frequencies_count_the_other_collection_too_and_threads_change_nothing()
         assert row["similarity"] == pytest.approx(both[pair[0], pair[1]], rel=0.02)
 
 
+def test_what_is_frequent_in_the_other_collection_only_is_left_out_too() -> None:
+    own = [f"{'menu ' if i < 2 else ''}a{i} b{i} c{i}" for i in range(10)]
+    other = [f"menu d{i} e{i}" for i in range(30)]
+    result = lookalike.dedup(own, against=other, shingle="word:1", max_share=0.5)
+    assert result.report["dropped_shingles"] == 2
+    assert lookalike.dedup(own, shingle="word:1", max_share=0.5).report["dropped_shingles"] == 0
+
+
 def test_an_interrupted_run_does_not_count_again(tmp_path: Path) -> None:
     from lookalike import frequencies
     from lookalike.collection import open_collection
