@@ -1,7 +1,7 @@
 """All pairs of vectors at a cosine of 0.8 or above, beside faiss: time and measured recall.
 
     make .venv-bench/installed
-    .venv-bench/bin/python -m benchmarks.vectors [--items 200000] [--threads 2] [--rounds 1] [--glove]
+    .venv-bench/bin/python -m benchmarks.vectors [--items 200000] [--threads 2] [--rounds 1] [--glove] [--threshold 0.8]
                                                  [--truth pairs.npz] [--only-peers]
 
 Vectors are those of embeddings.py, or with `--glove` the real ones of the shared data. One process, the same number of
@@ -50,16 +50,16 @@ def of_ranges(index: Any, vectors: NDArray[Any], radius: float) -> tuple[I64Arra
     return np.concatenate(lefts), np.concatenate(rights)
 
 
-def faiss_exact(vectors: F32Array) -> I64Array:
+def faiss_exact(vectors: F32Array, threshold: float) -> I64Array:
     import faiss
 
     index = faiss.IndexFlatIP(vectors.shape[1])
     index.add(vectors)
     # A range is open at its end.
-    return keyed(*of_ranges(index, vectors, float(np.nextafter(np.float32(THRESHOLD), np.float32(0)))), len(vectors))
+    return keyed(*of_ranges(index, vectors, float(np.nextafter(np.float32(threshold), np.float32(0)))), len(vectors))
 
 
-def faiss_binary_hash(vectors: F32Array) -> I64Array:
+def faiss_binary_hash(vectors: F32Array, threshold: float) -> I64Array:
     import faiss
 
     bits = 256
@@ -68,28 +68,28 @@ def faiss_binary_hash(vectors: F32Array) -> I64Array:
     index.nflip = 2
     index.add(codes)
     left, right = of_ranges(index, codes, 66)
-    return above(vectors, left, right)
+    return above(vectors, left, right, threshold)
 
 
-def above(vectors: F32Array, left: I64Array, right: I64Array) -> I64Array:
+def above(vectors: F32Array, left: I64Array, right: I64Array, threshold: float) -> I64Array:
     """The pairs that reach the threshold."""
     found = []
     for start in range(0, len(left), 1_000_000):
         a, b = left[start : start + 1_000_000], right[start : start + 1_000_000]
-        reached = np.einsum("pd,pd->p", vectors[a], vectors[b]) >= THRESHOLD
+        reached = np.einsum("pd,pd->p", vectors[a], vectors[b]) >= threshold
         found.append(keyed(a[reached], b[reached], len(vectors)))
     return np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
 
 
-def our_scan(vectors: F32Array, threads: int) -> I64Array:
+def our_scan(vectors: F32Array, threshold: float, threads: int) -> I64Array:
     from lookalike.verify.scan import all_pairs_above
 
-    parts = [keyed(left, right, len(vectors)) for left, right in all_pairs_above(vectors, THRESHOLD, threads)]
+    parts = [keyed(left, right, len(vectors)) for left, right in all_pairs_above(vectors, threshold, threads)]
     return np.sort(np.concatenate(parts)) if parts else np.empty(0, np.int64)
 
 
-def our_pairs(vectors: F32Array, threads: int) -> I64Array:
-    result = lookalike.pairs(vectors, measure="cosine", threshold=THRESHOLD, recall=RECALL, threads=threads)
+def our_pairs(vectors: F32Array, threshold: float, threads: int) -> I64Array:
+    result = lookalike.pairs(vectors, measure="cosine", threshold=threshold, recall=RECALL, threads=threads)
     print(result.plan, result.report["certificate"]["statement"], sep="\n")
     return keyed(result.table["a"].to_numpy(), result.table["b"].to_numpy(), len(vectors))
 
@@ -100,6 +100,7 @@ def main() -> None:
     parser.add_argument("--dimensions", type=int, default=384)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--threshold", type=float, default=THRESHOLD)
     parser.add_argument("--truth", type=Path, help="a file for the pairs that faiss finds")
     parser.add_argument("--glove", action="store_true", help="the shared GloVe vectors instead of made ones")
     parser.add_argument("--only-peers", action="store_true", help="all but lookalike.pairs")
@@ -113,15 +114,15 @@ def main() -> None:
     else:
         vectors = made(options.items, options.dimensions)
     # Kernels are compiled once per installation.
-    list(our_scan(vectors[:1_000], 1))
+    list(our_scan(vectors[:1_000], options.threshold, 1))
     lookalike.pairs(vectors[:2_000], measure="cosine", threshold=THRESHOLD, bands=20, rows=8)
     runs: dict[str, Callable[[], I64Array]] = {
-        "faiss IndexFlatIP.range_search": lambda: faiss_exact(vectors),
-        "faiss IndexBinaryHash": lambda: faiss_binary_hash(vectors),
-        "lookalike, scan": lambda: our_scan(vectors, options.threads),
+        "faiss IndexFlatIP.range_search": lambda: faiss_exact(vectors, options.threshold),
+        "faiss IndexBinaryHash": lambda: faiss_binary_hash(vectors, options.threshold),
+        "lookalike, scan": lambda: our_scan(vectors, options.threshold, options.threads),
     }
     if not options.only_peers:
-        runs["lookalike.pairs"] = lambda: our_pairs(vectors, options.threads)
+        runs["lookalike.pairs"] = lambda: our_pairs(vectors, options.threshold, options.threads)
     truth: I64Array | None = None
     if options.truth and options.truth.exists():
         saved = np.load(options.truth)
@@ -139,8 +140,8 @@ def main() -> None:
     if options.truth and truth is not None:
         everyone[0].seconds = [float(np.load(options.truth)["seconds"])]
     print(
-        f"{len(vectors):,} vectors of {vectors.shape[1]} components, cosine >= {THRESHOLD}, {options.threads} threads, "
-        f"median of {options.rounds}\n"
+        f"{len(vectors):,} vectors of {vectors.shape[1]} components, cosine >= {options.threshold}, "
+        f"{options.threads} threads, median of {options.rounds}\n"
     )
     print("| contender | s | of faiss exact | recall | pairs |\n| --- | ---: | ---: | ---: | ---: |")
     for contender in everyone:
