@@ -22,6 +22,7 @@ LAYERS: list[dict[str, set[str]]] = [
         "counts": set(),
         "errors": set(),
         "jit": set(),
+        "key": {"types"},
         "parallel": set(),
         "progress": set(),
         "simd": set(),
@@ -68,12 +69,12 @@ LAYERS: list[dict[str, set[str]]] = [
 # What a folder may know of the layers before it, where that is less than everything.
 ONLY = {
     "theory": {"errors", "scale"},
-    "io": {"errors", "jit", "parallel", "spec", "types"},
+    "io": {"errors", "jit", "key", "parallel", "spec", "types"},
     "sketch": {"jit", "simd", "spec", "types"},
     "collide": {"jit", "simd", "spec", "types"},
     "verify": {"jit", "parallel", "simd", "types"},
     "cluster": {"errors", "jit", "types"},
-    "represent": {"errors", "jit", "shingle", "spec", "types"},
+    "represent": {"errors", "jit", "key", "shingle", "spec", "types"},
     "explain": {"represent", "shingle", "types"},
     "certify": {"errors", "jit", "spec", "theory", "types"},
     "page": {"theory", "wording"},

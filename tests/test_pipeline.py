@@ -116,8 +116,9 @@ def specified_candidates(items: Sequence[Set[int]], bands: int, rows: int, seed:
 @pytest.mark.parametrize("seed", range(3))
 def test_without_verification_pairs_are_the_candidates_of_the_specification(seed: int) -> None:
     texts = near_copies(seed, families=4, words=20)
-    items = [text.shingles(each.encode(), "word", 2, frozenset({"lower"})) for each in texts]
-    candidates = specified_candidates(items, 6, 2, seed)
+    key = hashing.key_of(seed)
+    items = [text.shingles(each.encode(), "word", 2, frozenset({"lower"}), key=key) for each in texts]
+    candidates = specified_candidates(items, 6, 2, key.sketch)
     options: dict[str, Any] = {"shingle": "word:2", "bands": 6, "rows": 2, "seed": seed}
     pairs = found(texts, verify="none", **options)
     assert set(pairs) == set(candidates)

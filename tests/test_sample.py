@@ -28,7 +28,7 @@ from tests.reference.text import shingles
 def measured(items: Any, **options: Any) -> tuple[dict[float, float], int]:
     """{similarity, rounded up to a two hundredth: share of the pairs}, mean size."""
     config = make_config(shingle="word:2", **options)
-    found = sample.sample_items(open_items(open_source(items), config), Jaccard(Texts(config), 1, 0), config)
+    found = sample.sample_items(open_items(open_source(items), config), Jaccard(Texts(config), None, 0), config)
     assert len(found.similarities) == len(found.shares) == 200
     shares = zip(found.similarities, found.shares, strict=True)
     return {float(s): float(share) for s, share in shares if share}, found.mean_size
@@ -109,7 +109,7 @@ def test_a_sample_of_the_first_rows_counts_what_it_read() -> None:
     texts = near_copies(6)
     config = make_config(shingle="word:2")
     items = open_items(open_source(texts, batch_rows=8), config)
-    measure = Jaccard(Texts(config), 1, 0)
+    measure = Jaccard(Texts(config), None, 0)
     some, whole = sample.sample_items(items, measure, config, rows=20), sample.sample_items(items, measure, config)
     assert (some.items, some.rows) == (20, 20)
     assert (whole.items, whole.rows) == (len(texts), len(texts))

@@ -142,7 +142,10 @@ def check_found(true: Truth, chances: dict[tuple[str, str], float], runs: list[s
     found, expected = sum(map(len, runs)), len(runs) * sum(chances.values())
     spread = [sum(math.sqrt(chances[pair] * (1.0 - chances[pair])) for pair in pairs) for pairs in of_family]
     error = math.sqrt(len(runs) * sum(each**2 for each in spread))
-    assert abs(found - expected) <= 5.0 * error + 1e-6, f"{found} pairs found, {expected:.1f} +- {error:.1f} expected"
+    # Bernstein: families are found or missed independently, each at most as a whole.
+    largest, log = max(map(len, of_family), default=0), math.log(2.0 / TAIL)
+    most = largest * log / 3.0 + math.sqrt((largest * log / 3.0) ** 2 + 2.0 * error**2 * log)
+    assert abs(found - expected) <= most + 1e-6, f"{found} pairs found, {expected:.1f} +- {error:.1f} expected"
     total = len(runs) * len(true)
     if not total:
         return "nothing to find"

@@ -4,10 +4,10 @@ Run it in the repository's root:
 
     python -m tools.make_golden_dense
 
-Component i of vector v is (hash_int(1000·v + i) >> 40)/2²³ - 1, which a float32 holds exactly. Numbers are hexadecimal:
+Component i of vector v is (drawn(1000·v + i) >> 40)/2²³ - 1, which a float32 holds exactly. Numbers are hexadecimal:
 16 digits for 64 bits, 8 for a slot or for the bits of a float32. `signs` has the words of two blocks of each vector;
 `stable` the first components of the first directions, the starts (as Python writes a float in hexadecimal) and the
-slots; `sampled` the positions and keys of the strings whose word k is hash_int(k).
+slots; `sampled` the positions and keys of the strings whose word k is drawn(k).
 """
 
 from __future__ import annotations
@@ -30,8 +30,13 @@ SLOTS, WIDTH = 12, 0.75
 SAMPLES = [(64, 3, 5), (100, 2, 70), (512, 4, 24)]
 
 
+def drawn(number: int) -> int:
+    """64 bits that look random."""
+    return hashing.mix((number + hashing.G) & hashing.MASK)
+
+
 def vector(number: int, dimensions: int) -> list[float]:
-    return [(hashing.hash_int(1000 * number + i) >> 40) / 2**23 - 1 for i in range(dimensions)]
+    return [(drawn(1000 * number + i) >> 40) / 2**23 - 1 for i in range(dimensions)]
 
 
 def hex64(value: int) -> str:
@@ -70,7 +75,7 @@ def stable(dimensions: int, order: float, seed: int) -> dict[str, Any]:
 
 
 def sampled(size: int, bands: int, rows: int, seed: int) -> dict[str, Any]:
-    string = bits.as_integer([hashing.hash_int(k) for k in range(-(-size // 64))]) % 2**size
+    string = bits.as_integer([drawn(k) for k in range(-(-size // 64))]) % 2**size
     places = bits.positions(size, bands, rows, seed)
     return {
         "bits": size,
@@ -83,7 +88,7 @@ def sampled(size: int, bands: int, rows: int, seed: int) -> dict[str, Any]:
 
 def contents() -> dict[str, Any]:
     return {
-        "spec_version": 1,
+        "spec_version": 2,
         "width": WIDTH,
         "signs": [
             {"dimensions": d, "seed": hex64(seed), "words": signs(d, seed)} for d in DIMENSIONS for seed in SEEDS

@@ -4,15 +4,16 @@ Run it in the repository's root:
 
     python -m tools.make_golden_vectors
 
-Numbers are hexadecimal: 16 digits for 64 bits, 8 for a min-hash slot. A text that is not UTF-8 is given as
-`hex`. For each text `normalised` has the text under each set of options. `sets` has, for each set of
-options and each shingle, how many elements there are, a colon, and both halves of the fingerprint, which
-commits to all of them. `default` has more, with the options that the kind of shingle has by default: the
-`elements`, sorted, where they are few; the `slots` of K = 16 for the seeds 0 and 1; and the band `keys` of
-the first for b = 4, r = 4. `bands` has the keys of other b and r for given slots. `bags` has weighted sets, element
-and the bits of its float32 weight, with their fingerprint, the `slots` of K = 16 darts for the seeds 0 and 1, and of
-two blocks of 1,024 sign bits (seed 0) the first 128, every second weight by element being negative there. `vectors`
-has both halves of the fingerprints of vectors.
+Numbers are hexadecimal: 16 digits for 64 bits, 8 for a min-hash slot. `keys` has the words of the key of each seed,
+and `under_seed_1` what that key makes of the same strings; everything else is of the seed 0. A text that is not UTF-8
+is given as `hex`. For each text `normalised` has the text under each set of options. `sets` has, for each set of
+options and each shingle, how many elements there are, a colon, and both halves of the fingerprint, which commits to
+all of them. `default` has more, with the options that the kind of shingle has by default: the `elements`, sorted,
+where they are few; the `slots` of K = 16 for the seeds 0 and 1; and the band `keys` of the first for b = 4, r = 4.
+`bands` has the keys of other b and r for given slots. `bags` has weighted sets, element and the bits of its float32
+weight, with their fingerprint, the `slots` of K = 16 darts for the seeds 0 and 1, and of two blocks of 1,024 sign
+bits (seed 0) the first 128, every second weight by element being negative there. `vectors` has both halves of the
+fingerprints of vectors.
 
 The texts keep to Unicode 14, so that every supported Python writes the same file.
 """
@@ -33,7 +34,9 @@ from tests.reference.vectors import vector_fingerprint
 
 OUTPUT = Path(__file__).resolve().parents[1] / "tests" / "golden" / "vectors.json"
 
-SPEC_VERSION = 1
+SPEC_VERSION = 2
+KEY_SEEDS = (0, 1, 2**64, 2**128 - 1)
+PLAIN = b"Seven grey herons stood in the shallow water"
 K, SEEDS, B, R = 16, (0, 1), 4, 4
 BANDS = [(16, 1), (8, 2), (5, 3), (3, 5), (2, 8)]
 FEW = 6
@@ -184,14 +187,30 @@ def text_vectors(name: str, text: str | bytes) -> dict[str, Any]:
 def vectors() -> dict[str, Any]:
     return {
         "spec_version": SPEC_VERSION,
+        "keys": {str(seed): " ".join(map(hex64, hashing.key_of(seed))) for seed in KEY_SEEDS},
         "hash_int": {str(value): hex64(hashing.hash_int(value)) for value in INTEGERS},
         "hash_bytes": {data.hex(): hex64(hashing.hash_bytes(data)) for data in STRINGS},
         "hash_bytes_from_c1": {data.hex(): hex64(hashing.hash_bytes(data, hashing.C1)) for data in STRINGS},
+        "under_seed_1": under_another_key(),
         "bands": band_vectors(),
         "bags": [bag_vectors(name, bag) for name, bag in BAGS.items()],
         "vectors": [{"vector": vector, "fingerprint": both(vector_fingerprint(vector))} for vector in VECTORS],
         "defaults": DEFAULTS,
         "texts": [text_vectors(name, text) for name, text in TEXTS.items()],
+    }
+
+
+def under_another_key() -> dict[str, Any]:
+    key = hashing.key_of(1)
+    return {
+        "hash_int": {str(value): hex64(hashing.hash_int(value, key)) for value in INTEGERS},
+        "hash_bytes": {data.hex(): hex64(hashing.hash_bytes(data, key=key)) for data in STRINGS},
+        "shingles": {
+            shingle: " ".join(
+                map(hex64, sorted(twin.shingles(PLAIN, shingle[:4], int(shingle[5:]), options_of("lower"), key=key)))
+            )
+            for shingle in ("word:1", "word:5", "char:9")
+        },
     }
 
 

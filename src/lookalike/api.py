@@ -28,7 +28,8 @@ The options of the first three:
     memory      what may be held of the collection, such as "4GB"; more is spilled to a temporary folder
     audit       how many items of a random sample are compared exactly with all others, to measure the recall
     bands, rows b and r for those who know, instead of recall
-    seed        the same seed gives the same result, always
+    seed        the same seed gives the same result, always; where items come from strangers, a random number of 128
+                bits that is kept secret, so that nobody can prepare items that collide
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from lookalike.certify.audit import Audit, Audited
 from lookalike.certify.overlap_audit import OverlapAudit
 from lookalike.certify.row_audit import RowAudit
 from lookalike.config import Config
+from lookalike.key import sketch_seed
 from lookalike.measures import Judge, Measure
 from lookalike.types import Dense, Sets
 
@@ -35,9 +36,11 @@ class Auditing:
         self._audit: Audit | RowAudit
         self._rows = OverlapAudit if config.scale.is_directed or hasattr(judge, "overlap") else RowAudit
         if judge.has_elements and self._rows is RowAudit:
-            self._audit = Audit(config.threshold, sample=config.audit, seed=config.seed, probe_from=probe_from)
+            self._audit = Audit(
+                config.threshold, sample=config.audit, seed=sketch_seed(config.seed), probe_from=probe_from
+            )
         else:
-            self._audit = self._rows(judge, max(1, config.audit // _ROW_SHARE), config.seed, probe_from)
+            self._audit = self._rows(judge, max(1, config.audit // _ROW_SHARE), sketch_seed(config.seed), probe_from)
 
     def add(self, first: int, items: Sets | Dense) -> int:
         """Let the items first, first + 1, … pass by; how many of them are too large to be looked at."""

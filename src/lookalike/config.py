@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from lookalike.errors import OptionError
+from lookalike.key import MOST_SEED
 from lookalike.scale import Scale, check_measure, order_of
 from lookalike.shingle import Shingle, parse_shingle
 
@@ -61,6 +62,7 @@ class Config:
     exact: bool = False
     exact_normalized: bool = False
     unit: str = "document"
+    # Of all hashes: 0 is public, a secret one keeps strangers from preparing texts that collide (`key.py`).
     seed: int = 0
     threads: int = 1
     columns: tuple[str, ...] = ()
@@ -139,8 +141,8 @@ def make_config(
     _choice("verify", verify, VERIFICATIONS)
     _choice("cluster", cluster, CLUSTERINGS)
     _choice("unit", unit, UNITS)
-    if not _is_int(seed) or not 0 <= seed < 2**64:
-        raise OptionError(f"seed is {seed!r}: it must be a whole number from 0 to 2^64 - 1")
+    if not _is_int(seed) or not 0 <= seed <= MOST_SEED:
+        raise OptionError(f"seed is {seed!r}: it must be a whole number from 0 to 2^128 - 1")
     if threads is not None and (not _is_int(threads) or threads < 1):
         raise OptionError(f"threads is {threads!r}: it must be a whole number, 1 or more")
     if not _is_int(max_pairs) or max_pairs < 1:

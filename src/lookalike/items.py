@@ -17,6 +17,7 @@ from lookalike.config import Config
 from lookalike.errors import InputError, OptionError
 from lookalike.io import columns as io_columns
 from lookalike.io.source import Batch, Flags, Source
+from lookalike.key import key_of
 from lookalike.measures import form_of, forms_for, is_list
 from lookalike.represent.elements import hash_cells
 from lookalike.types import BoolArray, I64Array, U64Array
@@ -66,6 +67,8 @@ class Items:
     dimensions: int | None = None
     # Only items with the same value in this column are compared.
     group_by: str | None = None
+    # Of the hashes of groups.
+    seed: int = 0
 
     def batches(
         self, *more: str, on_read: Any = None, only: Flags | None = None, start: tuple[int, int] = (0, 0)
@@ -88,7 +91,7 @@ class Items:
             null = functools.reduce(pc.and_, [array.is_null() for array in arrays]).true_count
             groups = None
             if self.group_by is not None:
-                groups = hash_cells(_column(batch, self.group_by))[rows - batch.first]
+                groups = hash_cells(_column(batch, self.group_by), key_of(self.seed))[rows - batch.first]
             yield ItemBatch(number, values, rows, null, batch, groups)
             number += len(values)
 
@@ -184,7 +187,7 @@ def open_items(source: Source, config: Config) -> Items:
     compared = str(config.shingle) if form == "text" else form
     ids = config.id or source.natural_id
     dimensions = _dimensions(source, columns[0], form) if form in ("vectors", "bits") else None
-    return Items(source, tuple(columns), ids, config.unit, compared, form, dimensions, config.group_by)
+    return Items(source, tuple(columns), ids, config.unit, compared, form, dimensions, config.group_by, config.seed)
 
 
 def _form(source: Source, field: pa.Field, config: Config) -> str:

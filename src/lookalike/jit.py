@@ -27,6 +27,7 @@ __all__ = [
     "Kernel",
     "array_of",
     "device",
+    "fold",
     "kernel",
     "load_u64",
     "on_compile",
@@ -156,5 +157,19 @@ def trailing_zeros(typingctx: Any, value: Any) -> Any:
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
+
+    return signature, codegen
+
+
+@intrinsic
+def fold(typingctx: Any, a: Any, b: Any) -> Any:
+    """The two halves of the product of two uint64, exclusive or: one multiplication that every bit of both reaches."""
+    signature = types.uint64(types.uint64, types.uint64)
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        wide, word = ir.IntType(128), ir.IntType(64)
+        product = builder.mul(*(builder.zext(each, wide) for each in arguments))
+        upper = builder.trunc(builder.lshr(product, ir.Constant(wide, 64)), word)
+        return builder.xor(upper, builder.trunc(product, word))
 
     return signature, codegen

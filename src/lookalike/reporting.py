@@ -15,6 +15,7 @@ from lookalike.certificate import certify
 from lookalike.config import WEIGHTS
 from lookalike.io.images import ImageSource
 from lookalike.items import Items
+from lookalike.key import seed_shown
 from lookalike.outcome import ids_of
 from lookalike.pipeline import Found
 from lookalike.spec import VERSION as SPEC_VERSION
@@ -50,7 +51,7 @@ def report(found: Found) -> dict[str, Any]:
         "normalize": sorted(config.shingle.normalize) if found.items.form == "text" else [],
         **_of_text(found),
         "verify": config.verify,
-        "seed": config.seed,
+        "seed": seed_shown(config.seed),
         **asdict(counts),
         "pairs": matched.pairs,
         "candidates_rejected": rejected,

@@ -30,6 +30,7 @@ from lookalike.io.copy import LINE_ENDINGS, CopiedFile
 from lookalike.io.formats import endings
 from lookalike.io.source import Source, fingerprints
 from lookalike.io.write import is_file, save_table
+from lookalike.key import seed_shown
 from lookalike.outcome import save_pairs
 from lookalike.page import page
 from lookalike.progress import SILENT, Progress
@@ -151,6 +152,7 @@ class RunFolder:
 def describe_run(config: Config, source: Source, against: Source | None, *, annotate: bool) -> dict[str, Any]:
     """What a run is, for telling whether an unfinished one can be gone on with."""
     options = {name: value for name, value in asdict(config).items() if name not in _NOT_DECISIVE}
+    options["seed"] = seed_shown(config.seed)
     options["shingle"] = str(config.shingle)
     options["normalize"] = sorted(config.shingle.normalize)
     options["tokens"] = (

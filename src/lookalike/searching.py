@@ -19,6 +19,7 @@ from lookalike.errors import InputError, OptionError
 from lookalike.identify import IdCollector, Ids
 from lookalike.io.source import Source, describe
 from lookalike.items import Items, open_items
+from lookalike.key import sketch_seed
 from lookalike.measures import Measure, measure_of
 from lookalike.nearest import Nearest, Plan
 from lookalike.progress import SILENT, Progress
@@ -180,7 +181,14 @@ def find_neighbors(
         if other.dimensions != items.dimensions:
             raise InputError(f"the queries have {other.dimensions} components, and the items {items.dimensions}")
         asked = _read(other, kind, "queries", skip_bad, progress)
-    search = Nearest(base.vectors, name, recall=recall, seed=seed, threads=config.threads, expected=len(asked.vectors))
+    search = Nearest(
+        base.vectors,
+        name,
+        recall=recall,
+        seed=sketch_seed(config.seed),
+        threads=config.threads,
+        expected=len(asked.vectors),
+    )
     with progress.stage("searching", None, "queries"):
         # One more where an item is likely to find itself first, and one for equal scores.
         found, _ = search.search(asked.vectors, k + 2)

@@ -125,7 +125,7 @@ def sketch(
     def worked(batch: ItemBatch) -> _Worked:
         with room.enter(batch, collection.items.source):
             items = _apart(measure.represent(batch.values, batch.groups), batch.first, passing.part)
-        keys = measure.keys(items, planned.bands, planned.rows) if planned is not None else measure.keys(items, 0, 0)
+        keys = measure.keys(items)
         lengths = _lengths(batch.values) if keep.kind in ("longest", "shortest") else None
         rows = batch.rows if config.unit != "document" else None
         prints = np.ascontiguousarray(items.fingerprints.T)

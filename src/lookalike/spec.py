@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from lookalike.jit import device, load_u64, peek
+from lookalike.jit import device, fold, load_u64, peek
+from lookalike.key import LANE, LAST, LENGTH
 
-__all__ = ["C1", "C2", "GOLDEN", "TOKEN_FACTOR", "VERSION", "hash_bytes", "hash_span", "ln", "mix"]
+__all__ = ["C1", "C2", "C3", "GOLDEN", "VERSION", "hash_bytes", "hash_span", "ln", "mix", "span_key"]
 
-VERSION = 1
+VERSION = 2
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-TOKEN_FACTOR = np.uint64(0xD1342543DE82EF95)
 C1 = np.uint64(0xA0761D6478BD642F)
 C2 = np.uint64(0xE7037ED1A0B428DB)
+C3 = np.uint64(0xD1342543DE82EF95)
 
 _M1 = np.uint64(0xBF58476D1CE4E5B9)
 _M2 = np.uint64(0x94D049BB133111EB)
@@ -34,35 +35,44 @@ def mix(x):
 
 
 @device
-def hash_span(data, start, size, salt):
-    """`hash_bytes` of data[start : start + size], where eight bytes may be read past the end.
-
-    Lanes of eight bytes, little-endian: a word of up to eight bytes costs one `mix`.
-    """
-    h = (np.uint64(size + 1) * GOLDEN) ^ salt
-    while size > 8:
-        h = mix(h ^ load_u64(data, start))
-        start += 8
-        size -= 8
-    if size > 0:
-        h = mix(h ^ (load_u64(data, start) & (_ONES >> np.uint64(64 - 8 * size))))
-    else:
-        h = mix(h)
-    return h
+def span_key(key):
+    """What `hash_bytes` needs of a key (`key.py`), as values: a kernel takes them out of the array once."""
+    return key[LENGTH], key[LANE], key[LAST]
 
 
 @device
-def hash_bytes(data, start, size, salt):
-    """`hash_bytes` of data[start : start + size], reading nothing past the end."""
-    h = (np.uint64(size + 1) * GOLDEN) ^ salt
+def hash_span(data, start, size, salt, key):
+    """`hash_bytes` of data[start : start + size], where eight bytes may be read past the end.
+
+    Lanes of eight bytes, little-endian: a word of up to eight bytes costs two multiplications.
+    """
+    length, factor, last = key
+    h = (np.uint64(size + 1) * length) ^ salt
     while size > 8:
-        h = mix(h ^ load_u64(data, start))
+        h = fold(h ^ load_u64(data, start), factor)
+        start += 8
+        size -= 8
+    # Written as two branches that end alike: otherwise Numba counts references to `data` for every word.
+    if size > 0:
+        h = fold(h ^ (load_u64(data, start) & (_ONES >> np.uint64(64 - 8 * size))), factor)
+    else:
+        h = fold(h, factor)
+    return fold(h, last)
+
+
+@device
+def hash_bytes(data, start, size, salt, key):
+    """`hash_bytes` of data[start : start + size], reading nothing past the end."""
+    length, factor, last = key
+    h = (np.uint64(size + 1) * length) ^ salt
+    while size > 8:
+        h = fold(h ^ load_u64(data, start), factor)
         start += 8
         size -= 8
     lane = np.uint64(0)
     for i in range(size):
         lane |= np.uint64(peek(data, start + i)) << np.uint64(8 * i)
-    return mix(h ^ lane)
+    return fold(fold(h ^ lane, factor), last)
 
 
 @device

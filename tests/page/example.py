@@ -134,7 +134,7 @@ def rich_report(files: int = 24) -> dict[str, Any]:
     clusters[0], held[0] = clusters[0] + missing, held[0] + 2 * missing
     return {
         "lookalike": "0.1.0",
-        "hash_spec": 1,
+        "hash_spec": 2,
         "command": "lookalike dedup 'crawl/*.parquet' -o run --column text --id id --threshold 0.8 --memory 4GB",
         "finished": "2026-11-15T22:40:12+00:00",
         "inputs": names,

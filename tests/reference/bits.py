@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from tests.reference.hashing import MASK, G, P, mix
+from tests.reference.hashing import C3, MASK, G, mix
 
 
 def as_integer(words: Sequence[int]) -> int:
@@ -14,7 +14,7 @@ def as_integer(words: Sequence[int]) -> int:
 
 
 def positions(bits: int, bands: int, rows: int, seed: int) -> list[list[int]]:
-    state = mix(mix(seed) ^ P)
+    state = mix(mix(seed) ^ C3)
     drawn = [(mix((state + (n + 1) * G) & MASK) >> 32) * bits >> 32 for n in range(bands * rows)]
     return [drawn[t * rows : (t + 1) * rows] for t in range(bands)]
 

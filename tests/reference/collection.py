@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import combinations
 
 from tests.reference.buckets import group
-from tests.reference.hashing import band_keys, signature
+from tests.reference.hashing import band_keys, key_of, signature
 from tests.reference.sets import Pair, all_pairs, representative
 
 __all__ = ["all_matches", "giants", "identities", "keepers"]
@@ -77,7 +77,7 @@ def giants(items: Sequence[Set[int]], bands: int, rows: int, seed: int, most: in
     first = identities(items)
     marked: set[int] = set()
     keys = {
-        i: band_keys(signature(item, bands * rows, seed), bands, rows)
+        i: band_keys(signature(item, bands * rows, key_of(seed).sketch), bands, rows)
         for i, item in enumerate(items)
         if item and first[i] == i
     }

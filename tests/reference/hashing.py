@@ -1,14 +1,41 @@
-"""Sections 1, 5, 6 and 7 of `docs/hash-spec.md` in plain Python integers."""
+"""Sections 0, 1, 5, 6 and 7 of `docs/hash-spec.md` in plain Python integers."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
+from hashlib import blake2b
+from typing import NamedTuple
 
 MASK = 2**64 - 1
 G = 0x9E3779B97F4A7C15
-P = 0xD1342543DE82EF95
 C1 = 0xA0761D6478BD642F
 C2 = 0xE7037ED1A0B428DB
+C3 = 0xD1342543DE82EF95
+
+
+class Key(NamedTuple):
+    """What all hashes of a run are made with."""
+
+    length: int
+    lane: int
+    last: int
+    token: int
+    integer: int
+    sketch: int
+
+
+def key_of(seed: int) -> Key:
+    digest = blake2b(seed.to_bytes(16, "little"), digest_size=64, person=b"lookalike key").digest()
+    words = [int.from_bytes(digest[8 * i : 8 * i + 8], "little") for i in range(8)]
+    return Key(words[0] | 1, words[1] | 1, words[2] | 1, words[3] // 8 * 8 + 5, words[4], words[5])
+
+
+PUBLIC = key_of(0)
+
+
+def fold(a: int, b: int) -> int:
+    upper, lower = divmod(a * b, 2**64)
+    return upper ^ lower
 
 
 def mix(x: int) -> int:
@@ -17,27 +44,27 @@ def mix(x: int) -> int:
     return x ^ (x >> 31)
 
 
-def hash_bytes(data: bytes, start: int = 0) -> int:
-    h = ((len(data) + 1) * G & MASK) ^ start
+def hash_bytes(data: bytes, start: int = 0, key: Key = PUBLIC) -> int:
+    h = ((len(data) + 1) * key.length & MASK) ^ start
     for position in range(0, max(len(data), 1), 8):
-        h = mix(h ^ int.from_bytes(data[position : position + 8], "little"))
-    return h
+        h = fold(h ^ int.from_bytes(data[position : position + 8], "little"), key.lane)
+    return fold(h, key.last)
 
 
-def hash_int(value: int) -> int:
-    return mix((value + G) & MASK)
+def hash_int(value: int, key: Key = PUBLIC) -> int:
+    return mix((value & MASK) ^ key.integer)
 
 
-def hash_element(value: int | str | bytes) -> int:
+def hash_element(value: int | str | bytes, key: Key = PUBLIC) -> int:
     """An element of a set that the user gives."""
     if isinstance(value, int):
-        return hash_int(value) or G
-    return hash_bytes(value.encode() if isinstance(value, str) else value) or G
+        return hash_int(value, key) or G
+    return hash_bytes(value.encode() if isinstance(value, str) else value, key=key) or G
 
 
-def fingerprint(elements: Set[int], raw: bytes) -> tuple[int, int]:
+def fingerprint(elements: Set[int], raw: bytes, key: Key = PUBLIC) -> tuple[int, int]:
     if not elements:
-        return hash_bytes(raw, C1), hash_bytes(raw, C2)
+        return hash_bytes(raw, C1, key), hash_bytes(raw, C2, key)
     return sum(mix(x ^ C1) for x in elements) & MASK, sum(mix((x + C2) & MASK) for x in elements) & MASK
 
 

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
 
-from tests.reference.hashing import MASK, G, P, hash_bytes, mix
+from tests.reference.hashing import MASK, PUBLIC, G, Key, hash_bytes, mix
 
 OPTIONS = frozenset({"lower", "accents", "digits", "punctuation", "whitespace"})
 
@@ -122,19 +122,19 @@ def words(text: str) -> list[str]:
     return result
 
 
-def hash_run(run: Sequence[str], kind: str) -> int:
+def hash_run(run: Sequence[str], kind: str, key: Key = PUBLIC) -> int:
     """The hash of one shingle."""
     if kind == "char":
-        return hash_bytes("".join(run).encode())
+        return hash_bytes("".join(run).encode(), key=key)
     m = len(run)
-    total = sum(hash_bytes(token.encode()) * P ** (m - i) for i, token in enumerate(run, start=1))
+    total = sum(hash_bytes(token.encode(), key=key) * key.token ** (m - i) for i, token in enumerate(run, start=1))
     return mix((total + m * G) & MASK)
 
 
-def shingle_hashes(tokens: Sequence[str], kind: str, k: int) -> list[int]:
+def shingle_hashes(tokens: Sequence[str], kind: str, k: int, key: Key = PUBLIC) -> list[int]:
     """The hashes of all shingles in the order of the text, repeated ones too."""
     m = min(k, len(tokens))
-    return [hash_run(tokens[i : i + m], kind) or G for i in range(len(tokens) - m + 1)] if m else []
+    return [hash_run(tokens[i : i + m], kind, key) or G for i in range(len(tokens) - m + 1)] if m else []
 
 
 def bag_elements(hashes: Sequence[int]) -> set[int]:
@@ -143,6 +143,6 @@ def bag_elements(hashes: Sequence[int]) -> set[int]:
     return {mix((x + j * G) & MASK) if j else x for x, count in counts.items() for j in range(count)}
 
 
-def shingles(text: bytes, kind: str, k: int, options: frozenset[str], bag: bool = False) -> set[int]:
-    hashes = shingle_hashes(tokens(text, kind, options), kind, k)
+def shingles(text: bytes, kind: str, k: int, options: frozenset[str], bag: bool = False, key: Key = PUBLIC) -> set[int]:
+    hashes = shingle_hashes(tokens(text, kind, options), kind, k, key)
     return bag_elements(hashes) if bag else set(hashes)

@@ -129,7 +129,7 @@ def test_repeated_elements_count_once_in_sets_larger_than_the_smallest_table() -
 
 def test_an_element_whose_hash_is_zero_is_the_golden_ratio() -> None:
     """The only integer with the hash 0; the kernel's table has 0 for an empty slot."""
-    zero = 2**64 - hashing.G
+    zero = hashing.PUBLIC.integer
     assert hashing.hash_int(zero) == 0
     check(pa.array([[zero, 1, zero], [zero]], pa.list_(pa.uint64())), [[zero, 1, zero], [zero]])
     hashes = np.array([0, 5, 0, 0], np.uint64)

@@ -12,8 +12,7 @@ from lookalike.sketch.rotation import sign_bits
 from lookalike.sketch.sampling import positions, sampled_keys
 from lookalike.sketch.stable import stable_matrix, stable_slots
 from lookalike.spec import VERSION
-from tests.reference import hashing
-from tools.make_golden_dense import OUTPUT, SLOTS, WIDTH, as_json, contents, vector
+from tools.make_golden_dense import OUTPUT, SLOTS, WIDTH, as_json, contents, drawn, vector
 
 GOLDEN = json.loads(OUTPUT.read_text(encoding="ascii"))
 
@@ -54,5 +53,5 @@ def test_the_golden_positions_and_keys_are_met(case: dict[str, int | str | list[
     keys = str(case["keys"])
     bands = len(keys.split())
     assert positions(bits, bands, rows, seed)[0].tolist() == case["positions"]
-    words = np.array([[hashing.hash_int(k) for k in range(-(-bits // 64))]], np.uint64)
+    words = np.array([[drawn(k) for k in range(-(-bits // 64))]], np.uint64)
     assert hexadecimal(sampled_keys(words, bits, bands, rows, seed)) == keys

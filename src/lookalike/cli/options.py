@@ -241,7 +241,15 @@ Tokens = Annotated[
         rich_help_panel=_EXPERT,
     ),
 ]
-Seed = Annotated[int, typer.Option("--seed", help="The seed of the hash functions.", rich_help_panel=_EXPERT)]
+Seed = Annotated[
+    int,
+    typer.Option(
+        "--seed",
+        envvar="LOOKALIKE_SEED",
+        help="The seed of all hashes. Keep a random one of 128 bits to yourself where items come from strangers.",
+        rich_help_panel=_EXPERT,
+    ),
+]
 Threads = Annotated[
     int | None, typer.Option("--threads", help="Threads; all cores by default.", rich_help_panel=_EXPERT)
 ]

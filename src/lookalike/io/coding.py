@@ -17,12 +17,14 @@ from numpy.typing import NDArray
 from lookalike.errors import InputError
 from lookalike.io.columns import bytes_of
 from lookalike.jit import kernel, peek
+from lookalike.key import LANE, LAST, LENGTH, PUBLIC_KEY
 from lookalike.spec import hash_bytes
 from lookalike.types import I32Array, I64Array, U8Array
 
 __all__ = ["Coder", "code_spans"]
 
 _ZERO = np.uint64(0)
+_KEY = (PUBLIC_KEY[LENGTH], PUBLIC_KEY[LANE], PUBLIC_KEY[LAST])
 _MOST_VALUES = 2**31 - 1
 _WORD = 8
 
@@ -41,7 +43,7 @@ def code_spans(data, offsets, table, kept, ends, count, codes):
     for i in range(len(offsets) - 1):
         begin = offsets[i]
         size = offsets[i + 1] - begin
-        slot = hash_bytes(data, begin, size, _ZERO) & mask
+        slot = hash_bytes(data, begin, size, _ZERO, _KEY) & mask
         while True:
             code = np.int64(table[np.int64(slot)])
             if code < 0:

@@ -11,7 +11,8 @@ import pyarrow as pa
 from lookalike.collide.band import band_keys
 from lookalike.config import Config
 from lookalike.errors import OptionError
-from lookalike.measures.base import Judge, is_list
+from lookalike.key import key_of, sketch_seed
+from lookalike.measures.base import Judge, is_list, shape_of
 from lookalike.measures.rows import Comparable
 from lookalike.measures.sets import in_groups
 from lookalike.measures.texts import Texts
@@ -31,9 +32,9 @@ def holds_bags(kind: pa.DataType) -> bool:
     return is_list(kind) or bool(pa.types.is_map(kind) or pa.types.is_struct(kind))
 
 
-def bags_of(items: pa.Array, *, negative: bool) -> Sets:
+def bags_of(items: pa.Array, key: U64Array, *, negative: bool) -> Sets:
     """The bags of a column."""
-    found = bags(items, negative=negative)
+    found = bags(items, key=key, negative=negative)
     return Sets(found.offsets, found.values, found.fingerprints, weights=found.weights, bad=found.bad)
 
 
@@ -44,19 +45,20 @@ class WeightedJaccard:
 
     def __init__(self, texts: Texts, plan: Plan | None, seed: int) -> None:
         self._texts = texts
-        self._slots = 0 if plan is None else plan.slots
-        self._seed = seed
+        self._bands, self._rows = shape_of(plan)
+        self._seed = sketch_seed(seed)
+        self._key = key_of(seed)
 
     def represent(self, items: pa.Array, groups: U64Array | None = None) -> Sets:
-        found = bags_of(items, negative=False) if holds_bags(items.type) else self._texts.bags(items)
+        found = bags_of(items, self._key, negative=False) if holds_bags(items.type) else self._texts.bags(items)
         return in_groups(found, groups)
 
-    def keys(self, items: Sets, bands: int, rows: int) -> U64Array:
-        if not bands:
+    def keys(self, items: Sets) -> U64Array:
+        if not self._bands:
             return np.empty((0, len(items)), np.uint64)
         assert items.weights is not None
-        slots = sketch_bags(items.offsets, items.values, items.weights, self._slots, self._seed)
-        return np.ascontiguousarray(band_keys(slots, bands, rows).T)
+        slots = sketch_bags(items.offsets, items.values, items.weights, self._bands * self._rows, self._seed)
+        return np.ascontiguousarray(band_keys(slots, self._bands, self._rows).T)
 
     def judge(self, config: Config) -> Judge | None:
         if config.verify == "none":
@@ -71,21 +73,23 @@ class SparseCosine:
 
     name = "cosine"
 
-    def __init__(self, texts: Texts, seed: int) -> None:
+    def __init__(self, texts: Texts, plan: Plan | None, seed: int) -> None:
         self._texts = texts
-        self._seed = seed
+        self._bands, self._rows = shape_of(plan)
+        self._seed = sketch_seed(seed)
+        self._key = key_of(seed)
 
     def represent(self, items: pa.Array, groups: U64Array | None = None) -> Sets:
-        found = bags_of(items, negative=True) if holds_bags(items.type) else self._texts.bags(items)
+        found = bags_of(items, self._key, negative=True) if holds_bags(items.type) else self._texts.bags(items)
         return in_groups(found, groups)
 
-    def keys(self, items: Sets, bands: int, rows: int) -> U64Array:
+    def keys(self, items: Sets) -> U64Array:
         assert items.weights is not None
-        blocks = blocks_for(bands, rows, LEAST_WIDTH)
+        blocks = blocks_for(self._bands, self._rows, LEAST_WIDTH)
         bits = np.empty((len(items), 0, LEAST_WIDTH // 64), np.uint64)
         if blocks:
             bits = sparse_sign_bits(items.offsets, items.values, items.weights, blocks, LEAST_WIDTH, self._seed)
-        return sign_keys(bits, bands, rows)
+        return sign_keys(bits, self._bands, self._rows)
 
     def judge(self, config: Config) -> Judge | None:
         if config.verify == "none":

@@ -9,11 +9,13 @@ import pyarrow as pa
 
 from lookalike.config import Config
 from lookalike.errors import OptionError
-from lookalike.measures.base import Judge
+from lookalike.key import key_of, sketch_seed
+from lookalike.measures.base import Judge, shape_of
 from lookalike.measures.rows import Comparable
 from lookalike.measures.vectors import grouped_keys, in_groups, row_offsets
 from lookalike.represent.vectors import packed_bits
 from lookalike.sketch.sampling import sampled_keys
+from lookalike.theory import Plan
 from lookalike.types import Dense, F64Array, I64Array, U32Array, U64Array
 from lookalike.verify.hamming import hamming
 
@@ -25,18 +27,20 @@ class Hamming:
 
     name = "hamming"
 
-    def __init__(self, bits: int | None, seed: int) -> None:
+    def __init__(self, bits: int | None, plan: Plan | None, seed: int) -> None:
         self.bits = bits
-        self._seed = seed
+        self._bands, self._rows = shape_of(plan)
+        self._seed = sketch_seed(seed)
+        self._key = key_of(seed)
 
     def represent(self, items: pa.Array, groups: U64Array | None = None) -> Dense:
-        found = packed_bits(items, self.bits)
+        found = packed_bits(items, self.bits, self._key)
         return in_groups(Dense(found.words, found.fingerprints, found.present, found.bad), groups)
 
-    def keys(self, items: Dense, bands: int, rows: int) -> U64Array:
-        if not bands:
+    def keys(self, items: Dense) -> U64Array:
+        if not self._bands:
             return np.empty((0, len(items)), np.uint64)
-        return grouped_keys(sampled_keys(items.values, self._length, bands, rows, self._seed), items)
+        return grouped_keys(sampled_keys(items.values, self._length, self._bands, self._rows, self._seed), items)
 
     @property
     def _length(self) -> int:

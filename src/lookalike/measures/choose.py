@@ -92,12 +92,12 @@ def measure_of(
     plan: Plan | None = None,
     frequencies: Frequencies | None = None,
 ) -> Measure:
-    """The measure that a configuration asks for, with a sketch as long as the plan wants it."""
+    """The measure that a configuration asks for, with the bands and rows of the plan."""
     name = "identity" if config.exact else config.measure or "jaccard"
     if name in ("identity", "jaccard"):
         if config.exact:
             return Identity(config, form, dimensions)
-        return Jaccard(Texts(config, frequencies), 0 if plan is None else plan.slots, config.seed)
+        return Jaccard(Texts(config, frequencies), plan, config.seed)
     # Each measure has kernels of its own, which a run with another one need not load.
     if name == "cosine" and form == "vectors":
         from lookalike.measures.vectors import Cosine
@@ -106,7 +106,7 @@ def measure_of(
     if name == "cosine":
         from lookalike.measures.bags import SparseCosine
 
-        return SparseCosine(Texts(config, frequencies), config.seed)
+        return SparseCosine(Texts(config, frequencies), plan, config.seed)
     if name == "weighted-jaccard":
         from lookalike.measures.bags import WeightedJaccard
 
@@ -114,11 +114,11 @@ def measure_of(
     if name == "containment":
         from lookalike.measures.containment import Containment
 
-        return Containment(Texts(config, frequencies))
+        return Containment(Texts(config, frequencies), config.seed)
     if name == "hamming":
         from lookalike.measures.bits import Hamming
 
-        return Hamming(dimensions, config.seed)
+        return Hamming(dimensions, plan, config.seed)
     from lookalike.measures.distances import Distance
 
     return Distance(name, dimensions, plan, config.seed)

@@ -32,13 +32,13 @@ class Containment:
 
     name = "containment"
 
-    def __init__(self, texts: Texts) -> None:
-        self._sets = Jaccard(texts, 0, 0)
+    def __init__(self, texts: Texts, seed: int) -> None:
+        self._sets = Jaccard(texts, None, seed)
 
     def represent(self, items: pa.Array, groups: U64Array | None = None) -> Sets:
         return self._sets.represent(items, groups)
 
-    def keys(self, sets: Sets, bands: int, rows: int) -> U64Array:
+    def keys(self, sets: Sets) -> U64Array:
         return np.empty((0, len(sets)), np.uint64)
 
     def judge(self, config: Config) -> Judge:

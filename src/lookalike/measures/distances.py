@@ -16,7 +16,8 @@ import pyarrow as pa
 from lookalike.collide.band import band_keys
 from lookalike.config import Config
 from lookalike.errors import OptionError
-from lookalike.measures.base import Judge
+from lookalike.key import key_of, sketch_seed
+from lookalike.measures.base import Judge, shape_of
 from lookalike.measures.rows import Comparable, all_rows
 from lookalike.measures.vectors import component_words, grouped_keys, in_groups, row_offsets
 from lookalike.represent.vectors import dense
@@ -39,23 +40,24 @@ class Distance:
         self.name = name
         self.dimensions = dimensions
         self.order = order_of(name) or 2.0
-        self._slots = 0 if plan is None else plan.slots
+        self._bands, self._rows = shape_of(plan)
         self._width = 1.0 if plan is None or plan.width is None else plan.width
-        self._seed = seed
+        self._seed = sketch_seed(seed)
+        self._key = key_of(seed)
 
     @cached_property
     def _matrix(self) -> StableMatrix:
         assert self.dimensions is not None, "the number of components is known before a vector is hashed"
-        return stable_matrix(self.dimensions, self._slots, self.order, self._seed)
+        return stable_matrix(self.dimensions, self._bands * self._rows, self.order, self._seed)
 
     def represent(self, items: pa.Array, groups: U64Array | None = None) -> Dense:
-        return in_groups(dense(items, self.dimensions), groups)
+        return in_groups(dense(items, self.dimensions, self._key), groups)
 
-    def keys(self, items: Dense, bands: int, rows: int) -> U64Array:
-        if not bands:
+    def keys(self, items: Dense) -> U64Array:
+        if not self._bands:
             return np.empty((0, len(items)), np.uint64)
         slots = stable_slots_of(items.values, self._matrix, self._width)
-        return grouped_keys(np.ascontiguousarray(band_keys(slots, bands, rows).T), items)
+        return grouped_keys(np.ascontiguousarray(band_keys(slots, self._bands, self._rows).T), items)
 
     def judge(self, config: Config) -> Judge | None:
         if config.verify == "none":

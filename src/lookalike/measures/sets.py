@@ -16,7 +16,8 @@ import pyarrow as pa
 from lookalike.collide.band import band_keys
 from lookalike.collide.prefix import prefix_lengths
 from lookalike.config import Config
-from lookalike.measures.base import Judge, is_list
+from lookalike.key import key_of, sketch_seed
+from lookalike.measures.base import Judge, is_list, shape_of
 from lookalike.measures.rows import Comparable
 from lookalike.measures.texts import Texts
 from lookalike.represent.buffers import text_buffers
@@ -24,6 +25,7 @@ from lookalike.represent.elements import element_sets, hash_ints, hash_raw
 from lookalike.represent.text import shingle_texts
 from lookalike.shingle import Shingle
 from lookalike.sketch.minhash import constants, sketch_sets
+from lookalike.theory import Plan
 from lookalike.types import F64Array, I64Array, Sets, U32Array, U64Array
 from lookalike.verify.jaccard import similarities, sort_sets
 
@@ -35,26 +37,32 @@ class Jaccard:
 
     name = "jaccard"
 
-    def __init__(self, texts: Texts, slots: int, seed: int) -> None:
+    def __init__(self, texts: Texts, plan: Plan | None, seed: int) -> None:
         self._texts = texts
-        self.slots = slots
-        self.seed = seed
+        self._bands, self._rows = shape_of(plan)
+        self._seed = sketch_seed(seed)
+        self._key = key_of(seed)
+
+    @property
+    def slots(self) -> int:
+        """K, the length of a sketch."""
+        return self._bands * self._rows
 
     @cached_property
     def _constants(self) -> tuple[U32Array, U32Array]:
-        return constants(self.slots, self.seed)
+        return constants(self.slots, self._seed)
 
     def represent(self, items: pa.Array, groups: U64Array | None = None) -> Sets:
         """A list column is a column of sets; anything else must be text."""
-        sets = element_sets(items) if is_list(items.type) else self._texts.sets(items)
+        sets = element_sets(items, self._key) if is_list(items.type) else self._texts.sets(items)
         return in_groups(sets, groups)
 
     def sketch(self, sets: Sets) -> U32Array:
         """K slots an item."""
         return sketch_sets(sets, *self._constants)
 
-    def keys(self, sets: Sets, bands: int, rows: int) -> U64Array:
-        return np.ascontiguousarray(band_keys(self.sketch(sets), bands, rows).T)
+    def keys(self, sets: Sets) -> U64Array:
+        return np.ascontiguousarray(band_keys(self.sketch(sets), self._bands, self._rows).T)
 
     def judge(self, config: Config) -> Judge | None:
         if config.verify == "none":
@@ -127,6 +135,7 @@ class Identity:
 
     def __init__(self, config: Config, form: str = "text", dimensions: int | None = None) -> None:
         self._form = form
+        self._key = key_of(config.seed)
         self._dimensions = dimensions
         # A shingle longer than any text is the whole normalised text. Punctuation becomes white space, which must not
         # tell "a, b" and "a b" apart.
@@ -142,10 +151,10 @@ class Identity:
         from lookalike.represent.vectors import dense, packed_bits
 
         if self._form == "vectors":
-            found = dense(items, self._dimensions)
+            found = dense(items, self._dimensions, self._key)
             present, prints, bad = found.present, found.fingerprints, found.bad
         else:
-            _, present, prints, bad = packed_bits(items, self._dimensions)
+            _, present, prints, bad = packed_bits(items, self._dimensions, self._key)
         ends = np.concatenate([[0], np.cumsum(present)]).astype(np.int64)
         return Sets(ends, np.ascontiguousarray(prints[present, 0]), prints, bad=bad)
 
@@ -155,20 +164,20 @@ class Identity:
         if self._form == "bags":
             from lookalike.represent.bags import bags
 
-            found = bags(items, negative=True)
+            found = bags(items, key=self._key, negative=True)
             return Sets(found.offsets, found.values, found.fingerprints, bad=found.bad)
         if is_list(items.type):
-            return element_sets(items)
+            return element_sets(items, self._key)
         if self._whole is not None:
             # Each text is one shingle, the whole; that is no sign of a short one.
-            return replace(shingle_texts(items, self._whole), short=0)
+            return replace(shingle_texts(items, self._whole, key=self._key), short=0)
         data, offsets = text_buffers(items)
-        fingerprints: U64Array = hash_raw(data, offsets)
+        fingerprints: U64Array = hash_raw(data, offsets, self._key)
         # One element where there is text, so that empty items are counted as such.
         ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.diff(offsets) > 0, dtype=np.int64)])
         return Sets(ends, fingerprints[np.diff(offsets) > 0, 0], fingerprints)
 
-    def keys(self, sets: Sets, bands: int, rows: int) -> U64Array:
+    def keys(self, sets: Sets) -> U64Array:
         return np.empty((0, len(sets)), np.uint64)
 
     def judge(self, config: Config) -> Judge | None:

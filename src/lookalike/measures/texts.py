@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from lookalike.config import Config
+from lookalike.key import key_of
 from lookalike.represent.text import shingle_texts
 from lookalike.types import Sets
 
@@ -29,6 +30,7 @@ class Texts:
 
     def __init__(self, config: Config, frequencies: Frequencies | None = None) -> None:
         self._shingle = config.shingle
+        self._key = key_of(config.seed)
         self._html = config.html
         if config.html:
             from lookalike.represent.html import needs_trafilatura
@@ -50,19 +52,19 @@ class Texts:
         """The shingles of each text with their numbers: what document frequencies are counted from."""
         from lookalike.represent.weights import count_shingles
 
-        return count_shingles(self.plain(items)[0], self._shingle)
+        return count_shingles(self.plain(items)[0], self._shingle, self._key)
 
     def sets(self, items: pa.Array) -> Sets:
         """The shingles of each text."""
         texts, noted = self.plain(items)
-        return self._sifted(replace(shingle_texts(texts, self._shingle), noted=noted))
+        return self._sifted(replace(shingle_texts(texts, self._shingle, key=self._key), noted=noted))
 
     def bags(self, items: pa.Array) -> Sets:
         """The shingles of each text with their weights."""
         from lookalike.represent.weights import bm25, count_shingles, tf_idf
 
         texts, noted = self.plain(items)
-        counted = replace(count_shingles(texts, self._shingle), noted=noted)
+        counted = replace(count_shingles(texts, self._shingle, self._key), noted=noted)
         if self._weights == "count":
             return self._sifted(counted)
         assert self._frequencies is not None, "document frequencies are counted before texts are weighed"

@@ -21,7 +21,8 @@ import pyarrow as pa
 
 from lookalike.collide.buckets import Likeness
 from lookalike.config import Config
-from lookalike.measures.base import Judge
+from lookalike.key import key_of, sketch_seed
+from lookalike.measures.base import Judge, shape_of
 from lookalike.measures.rows import Comparable
 from lookalike.represent.vectors import dense
 from lookalike.sketch.rotation import flips, rotate_signs, sign_bits, width_of
@@ -50,12 +51,12 @@ class Cosine:
 
     def __init__(self, dimensions: int | None, plan: Plan | None, seed: int) -> None:
         self.dimensions = dimensions
-        self.seed = seed
-        self._hashed = plan is not None and not plan.exhaustive
-        self._flips: tuple[int, F32Array] | None = None
+        self._bands, self._rows = shape_of(plan)
+        self._seed = sketch_seed(seed)
+        self._key = key_of(seed)
 
     def represent(self, items: pa.Array, groups: U64Array | None = None) -> Dense:
-        found = dense(items, self.dimensions)
+        found = dense(items, self.dimensions, self._key)
         zero = np.flatnonzero(found.present & ~found.values.any(axis=1))
         if len(zero):
             present = found.present.copy()
@@ -64,14 +65,19 @@ class Cosine:
             found = replace(found, present=present, bad=sorted(bad))
         return in_groups(found, groups)
 
-    def keys(self, items: Dense, bands: int, rows: int) -> U64Array:
-        blocks, width = blocks_for(bands, rows, self._width), self._width
-        bits = np.empty((len(items), blocks, width // 64), np.uint64)
-        if bands:
-            if self._flips is None or self._flips[0] != blocks:
-                self._flips = blocks, flips(blocks, width, self.seed)
-            rotate_signs(items.values, self._flips[1], bits)
-        return grouped_keys(sign_keys(bits, bands, rows), items)
+    def keys(self, items: Dense) -> U64Array:
+        bits = np.empty((len(items), self._blocks, self._width // 64), np.uint64)
+        if self._bands:
+            rotate_signs(items.values, self._flips, bits)
+        return grouped_keys(sign_keys(bits, self._bands, self._rows), items)
+
+    @property
+    def _blocks(self) -> int:
+        return blocks_for(self._bands, self._rows, self._width)
+
+    @cached_property
+    def _flips(self) -> F32Array:
+        return flips(self._blocks, self._width, self._seed)
 
     @cached_property
     def _width(self) -> int:
@@ -83,7 +89,7 @@ class Cosine:
             return None
         if config.verify == "sketch":
             return SignJudge(config)
-        return CosineJudge(config, signed=self._hashed)
+        return CosineJudge(config, signed=self._bands > 0)
 
 
 def in_groups(items: Dense, groups: U64Array | None) -> Dense:
@@ -141,7 +147,7 @@ class CosineJudge(Comparable):
     def __init__(self, config: Config, *, signed: bool = True) -> None:
         self._config = config
         self.threshold = config.threshold
-        self._seed = config.seed
+        self._seed = sketch_seed(config.seed)
         # Words of a row's signature; where no bucket is walked, none is needed.
         self._words = _WORDS if signed else 0
 
@@ -198,7 +204,7 @@ class SignJudge(Comparable):
 
     def __init__(self, config: Config) -> None:
         self.threshold = config.threshold
-        self._seed = config.seed
+        self._seed = sketch_seed(config.seed)
 
     def lengths(self, sizes: U32Array) -> I64Array:
         return np.where(sizes > 0, self.BITS // 64, 0).astype(np.int64)

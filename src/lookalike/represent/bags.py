@@ -8,7 +8,7 @@ last bit: they are added as float64 from the smallest on, and the sum is rounded
 
 Fingerprints are sums over the elements x with their weights w, the bits of a float32 as a number (docs/hash-spec.md):
 
-    Σ mix(mix(x ^ C1) + w),   Σ mix(mix(x + C2) + w)
+    Σ mix(y ^ C1),   Σ mix(y + C2),   y = mix(x + w·G)
 
 A row is sorted like a band's keys (`collide/group.py`): hashes are uniform, so their top bits say where each belongs,
 and an insertion sort mends the rest.
@@ -26,6 +26,7 @@ import pyarrow.compute as pc
 
 from lookalike.errors import InputError
 from lookalike.jit import device, kernel
+from lookalike.key import PUBLIC_KEY
 from lookalike.represent.buffers import list_buffers, memory, missing, number_buffer, stored
 from lookalike.represent.elements import hash_elements, hash_raw, plain_elements
 from lookalike.spec import C1, C2, GOLDEN, mix
@@ -151,13 +152,14 @@ class Bags(NamedTuple):
     bad: list[tuple[int, str]]
 
 
-def bags(items: pa.Array, *, negative: bool = False) -> Bags:
+def bags(items: pa.Array, *, key: U64Array = PUBLIC_KEY, negative: bool = False) -> Bags:
     """The bags of an Arrow column; a null row is empty, and null elements go.
 
     Args:
         items: lists of structs of two fields (`element` and `weight`, or whatever they are called, in this order);
             maps from elements to weights; structs of two lists side by side (`indices` and `values`); or plain lists of
             elements. Elements are integers or strings, weights any kind of numbers.
+        key: of the hashes of elements.
         negative: whether weights may be negative.
 
     Raises:
@@ -175,9 +177,9 @@ def bags(items: pa.Array, *, negative: bool = False) -> Bags:
     weights = np.ones(len(elements)) if loads is None else _weights(loads, offsets, ~absent, bad, negative)
     states = absent.astype(np.uint8)
     states[list(bad)] = _LEFT_OUT
-    hashes = hash_elements(elements)
+    hashes = hash_elements(elements, key)
     hashes[hashes == 0] = GOLDEN
-    result = _collected(hashes, weights, offsets, states)
+    result = _collected(hashes, weights, offsets, states, key)
     for row in np.flatnonzero(states == _OVERFLOWN).tolist():
         bad[row] = "holds a weight too large for float32"
     return result._replace(bad=sorted(bad.items()))
@@ -254,7 +256,7 @@ def _wrong(weight: float) -> str:
     return "holds infinity" if np.isinf(weight) else f"holds a negative weight, {weight:g}"
 
 
-def _collected(hashes: U64Array, weights: F64Array, offsets: I64Array, states: U8Array) -> Bags:
+def _collected(hashes: U64Array, weights: F64Array, offsets: I64Array, states: U8Array, key: U64Array) -> Bags:
     rows, total = len(offsets) - 1, int(offsets[-1])
     longest = int(np.diff(offsets).max(initial=0))
     ends, fingerprints = np.empty(rows + 1, np.int64), np.empty((rows, 2), np.uint64)
@@ -264,6 +266,6 @@ def _collected(hashes: U64Array, weights: F64Array, offsets: I64Array, states: U
         memory.take("bag weights", longest, np.float64), np.empty((1 << _MOST_BITS) + 1, np.int64),
         values, sums, sums.view(np.uint32), ends, fingerprints,
     )  # fmt: skip
-    fingerprints[np.diff(ends) == 0] = hash_raw(np.empty(0, np.uint8), np.zeros(2, np.int64))
+    fingerprints[np.diff(ends) == 0] = hash_raw(np.empty(0, np.uint8), np.zeros(2, np.int64), key)
     size = int(ends[-1])
     return Bags(ends, values[:size], sums[:size], fingerprints, [])

@@ -9,9 +9,10 @@ import pyarrow as pa
 
 from lookalike.errors import InputError
 from lookalike.jit import kernel
+from lookalike.key import INTEGER, PUBLIC_KEY
 from lookalike.represent import shingle as kernels
 from lookalike.represent.buffers import memory, text_buffers
-from lookalike.spec import C1, C2, GOLDEN, hash_bytes, mix
+from lookalike.spec import C1, C2, GOLDEN, hash_bytes, mix, span_key
 from lookalike.types import I64Array, Sets, U8Array, U64Array
 
 __all__ = [
@@ -26,35 +27,39 @@ __all__ = [
 ]
 
 
-@kernel("void(Array(uint64,1,'C',readonly=True), uint64[::1])")
-def _hash_ints(values, hashes):
+@kernel("void(Array(uint64,1,'C',readonly=True), uint64, uint64[::1])")
+def _hash_ints(values, mask, hashes):
     for i in range(len(values)):
-        hashes[i] = mix(values[i] + GOLDEN)
+        hashes[i] = mix(values[i] ^ mask)
 
 
-@kernel("void(Array(uint8,1,'C',readonly=True), Array(int64,1,'C',readonly=True), uint64, uint64[::1])")
-def _hash_spans(data, offsets, salt, hashes):
+@kernel(
+    "void(Array(uint8,1,'C',readonly=True), Array(int64,1,'C',readonly=True), uint64, "
+    "Array(uint64,1,'C',readonly=True), uint64[::1])"
+)
+def _hash_spans(data, offsets, salt, key, hashes):
+    parts = span_key(key)
     for i in range(len(offsets) - 1):
-        hashes[i] = hash_bytes(data, offsets[i], offsets[i + 1] - offsets[i], salt)
+        hashes[i] = hash_bytes(data, offsets[i], offsets[i + 1] - offsets[i], salt, parts)
 
 
-def hash_ints(values: U64Array) -> U64Array:
-    """`mix` of each whole number, one to one."""
+def hash_ints(values: U64Array, key: U64Array = PUBLIC_KEY) -> U64Array:
+    """`hash_int` of each whole number, one to one."""
     hashes = np.empty(len(values), np.uint64)
-    _hash_ints(values, hashes)
+    _hash_ints(values, key[INTEGER], hashes)
     return hashes
 
 
-def hash_strings(strings: Sequence[bytes]) -> U64Array:
+def hash_strings(strings: Sequence[bytes], key: U64Array = PUBLIC_KEY) -> U64Array:
     """`hash_bytes` of each string."""
     offsets = np.zeros(len(strings) + 1, np.int64)
     np.cumsum([len(s) for s in strings], out=offsets[1:])
     hashes = np.empty(len(strings), np.uint64)
-    _hash_spans(np.frombuffer(b"".join(strings), np.uint8), offsets, np.uint64(0), hashes)
+    _hash_spans(np.frombuffer(b"".join(strings), np.uint8), offsets, np.uint64(0), key, hashes)
     return hashes
 
 
-def hash_cells(column: pa.Array) -> U64Array:
+def hash_cells(column: pa.Array, key: U64Array = PUBLIC_KEY) -> U64Array:
     """64 bits of each cell as text: equal for equal cells; null is equal to null only."""
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
@@ -67,23 +72,29 @@ def hash_cells(column: pa.Array) -> U64Array:
             raise InputError(f"items cannot be grouped by a column of {column.type}") from None
     data, offsets = text_buffers(column)
     hashes = np.empty(len(column), np.uint64)
-    _hash_spans(data, offsets, C1, hashes)
+    _hash_spans(data, offsets, C1, key, hashes)
     hashes[missing] = GOLDEN
     return hashes
 
 
-def hash_raw(data: U8Array, offsets: I64Array) -> U64Array:
+def hash_raw(data: U8Array, offsets: I64Array, key: U64Array = PUBLIC_KEY) -> U64Array:
     """128 bits of each row's bytes: the fingerprint of an item that has no elements."""
     fingerprints = np.empty((len(offsets) - 1, 2), np.uint64)
     for column, salt in enumerate((C1, C2)):
         hashes = np.empty(len(offsets) - 1, np.uint64)
-        _hash_spans(data, offsets, salt, hashes)
+        _hash_spans(data, offsets, salt, key, hashes)
         fingerprints[:, column] = hashes
     return fingerprints
 
 
 def sets_of_hashes(
-    hashes: U64Array, offsets: I64Array, k: int, flags: int, *, raw: tuple[U8Array, I64Array] | None = None
+    hashes: U64Array,
+    offsets: I64Array,
+    k: int,
+    flags: int,
+    key: U64Array = PUBLIC_KEY,
+    *,
+    raw: tuple[U8Array, I64Array] | None = None,
 ) -> Sets:
     """Sets from token hashes (k >= 1) or element hashes (k = 0), rows cut by `offsets`; `raw` tells empty apart."""
     rows = len(offsets) - 1
@@ -91,15 +102,15 @@ def sets_of_hashes(
     values = memory.take("values", int(offsets[-1] - offsets[0]) + 1, np.uint64)
     ends = np.empty(rows + 1, np.int64)
     fingerprints = np.empty((rows, 2), np.uint64)
-    kernels.shingle_tokens(hashes, offsets, k, flags, memory.scratch(longest), values, ends, fingerprints)
+    kernels.shingle_tokens(hashes, offsets, k, flags, key, memory.scratch(longest), values, ends, fingerprints)
     empty = np.flatnonzero(np.diff(ends) == 0)
     if len(empty):
         data, cut = raw if raw is not None else (np.empty(0, np.uint8), np.zeros(rows + 1, np.int64))
-        fingerprints[empty] = hash_raw(data, cut)[empty]
+        fingerprints[empty] = hash_raw(data, cut, key)[empty]
     return Sets(ends, memory.give("values", values, ends[-1]), fingerprints)
 
 
-def element_sets(lists: pa.Array) -> Sets:
+def element_sets(lists: pa.Array, key: U64Array = PUBLIC_KEY) -> Sets:
     """The sets of an Arrow list column of integers or strings; a null list is the empty set, null elements go."""
     if pa.types.is_fixed_size_list(lists.type):
         lists = lists.cast(pa.large_list(lists.type.value_type))
@@ -113,7 +124,7 @@ def element_sets(lists: pa.Array) -> Sets:
         kept = np.concatenate([np.zeros(1, np.int64), np.cumsum(valid, dtype=np.int64)])
         offsets = kept[offsets]
         elements = elements.drop_null()
-    return sets_of_hashes(hash_elements(elements), offsets, 0, 0)
+    return sets_of_hashes(hash_elements(elements, key), offsets, 0, 0, key)
 
 
 def plain_elements(elements: pa.Array) -> pa.Array:
@@ -127,7 +138,7 @@ def plain_elements(elements: pa.Array) -> pa.Array:
     return elements
 
 
-def hash_elements(elements: pa.Array) -> U64Array:
+def hash_elements(elements: pa.Array, key: U64Array = PUBLIC_KEY) -> U64Array:
     """The hash of each element, integer or string, of an array without nulls."""
     kind = elements.type
     hashes = np.empty(len(elements), np.uint64)
@@ -137,13 +148,12 @@ def hash_elements(elements: pa.Array) -> U64Array:
     if pa.types.is_integer(kind):
         wide = pa.uint64() if pa.types.is_unsigned_integer(kind) else pa.int64()
         numbers = elements.cast(wide).to_numpy(zero_copy_only=False)
-        _hash_ints(np.ascontiguousarray(numbers).view(np.uint64), hashes)
-        return hashes
+        return hash_ints(np.ascontiguousarray(numbers).view(np.uint64), key)
     if pa.types.is_null(kind):
         return hashes[:0]
     try:
         data, offsets = text_buffers(elements)
     except InputError:
         raise InputError(f"the elements of a set must be integers or strings, not {kind}") from None
-    _hash_spans(data, offsets, np.uint64(0), hashes)
+    _hash_spans(data, offsets, np.uint64(0), key, hashes)
     return hashes

@@ -7,8 +7,8 @@ A row goes through short passes over scratch memory that stays in the cache:
     shingles  a hash for each token, then for each run of k tokens
     distinct  each hash once, through a small hash table
 
-A token of up to eight bytes is hashed by one load, one mask and one `mix`. The specification is docs/hash-spec.md; the
-slow twin is tests/reference/text.py.
+A token of up to eight bytes is hashed by one load, one mask and two products with the key of the run. The
+specification is docs/hash-spec.md; the slow twin is tests/reference/text.py.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ from numba.core import types
 from numpy.typing import NDArray
 
 from lookalike.jit import array_of, device, kernel, peek, poke, tuple_of
+from lookalike.key import TOKEN
 from lookalike.represent.decode import ACCENTS, LOWER
 from lookalike.represent.tokens import CHAR, DIGITS, PAD, PUNCTUATION, WHITESPACE, full_row, quick_row
 from lookalike.represent.unicode import UnicodeTables
-from lookalike.spec import C1, C2, GOLDEN, TOKEN_FACTOR, hash_bytes, hash_span, mix
+from lookalike.spec import C1, C2, GOLDEN, hash_bytes, hash_span, mix, span_key
 
 __all__ = [
     "ACCENTS",
@@ -78,40 +79,46 @@ def scratch_sizes(longest: int) -> tuple[int, int, int, int]:
 
 
 @device
-def _word_shingles(s, count, k):
-    """s.codes[i] = the hash of the i-th run of k words; how many."""
-    for t in range(count):
-        start = np.int64(peek(s.places, t))
-        poke(s.hashes, t, hash_span(s.out, start, np.int64(peek(s.ends, t)) - start, _ZERO))
-    return _token_shingles(s.hashes, count, k, s.codes)
+def _key_parts(key):
+    """The key of spans, and the factor of tokens."""
+    return span_key(key), key[TOKEN]
 
 
 @device
-def _char_shingles(s, count, k):
+def _word_shingles(s, count, k, key):
+    """s.codes[i] = the hash of the i-th run of k words; how many."""
+    for t in range(count):
+        start = np.int64(peek(s.places, t))
+        poke(s.hashes, t, hash_span(s.out, start, np.int64(peek(s.ends, t)) - start, _ZERO, key[0]))
+    return _token_shingles(s.hashes, count, k, key[1], s.codes)
+
+
+@device
+def _char_shingles(s, count, k, key):
     """The same for runs of k characters, which lie together in the normalised text: each is one span of bytes."""
     k = min(k, count)
     if k == 0:
         return 0
     for i in range(count - k + 1):
         start = np.int64(peek(s.places, i))
-        poke(s.codes, i, hash_span(s.out, start, np.int64(peek(s.ends, i + k - 1)) - start, _ZERO))
+        poke(s.codes, i, hash_span(s.out, start, np.int64(peek(s.ends, i + k - 1)) - start, _ZERO, key[0]))
     return count - k + 1
 
 
 @device
-def _token_shingles(hashes, count, k, codes):
+def _token_shingles(hashes, count, k, multiplier, codes):
     """Runs of k tokens: a rolling sum takes in one token and drops the one k back."""
     factor, rolling = _ONE, _ZERO
     for _ in range(k):
-        factor *= TOKEN_FACTOR
+        factor *= multiplier
     k = min(k, count)
     salt = np.uint64(k) * GOLDEN
     for t in range(k):
-        rolling = rolling * TOKEN_FACTOR + peek(hashes, t)
+        rolling = rolling * multiplier + peek(hashes, t)
     if k > 0:
         poke(codes, 0, mix(rolling + salt))
     for t in range(k, count):
-        rolling = rolling * TOKEN_FACTOR + peek(hashes, t) - peek(hashes, t - k) * factor
+        rolling = rolling * multiplier + peek(hashes, t) - peek(hashes, t - k) * factor
         poke(codes, t - k + 1, mix(rolling + salt))
     return count - k + 1 if k > 0 else 0
 
@@ -193,8 +200,8 @@ def _fingerprint(values, start, size):
 
 
 @device
-def _raw_fingerprint(data, start, end):
-    return hash_bytes(data, start, end - start, C1), hash_bytes(data, start, end - start, C2)
+def _raw_fingerprint(data, start, end, key):
+    return hash_bytes(data, start, end - start, C1, key), hash_bytes(data, start, end - start, C2, key)
 
 
 _BYTES = array_of(np.uint8, readonly=True)
@@ -206,13 +213,15 @@ _NUMBERS = array_of(np.int64)
 _TWO_BY_N = array_of(np.uint64, 2)
 
 
+_KEY = array_of(np.uint64, readonly=True)
 _ROWS = types.int64(
-    _BYTES, _OFFSETS, types.int64, types.int64, types.int64, _TABLES, _SCRATCH, _VALUES, _NUMBERS, _TWO_BY_N, _NUMBERS
+    *(_BYTES, _OFFSETS, types.int64, types.int64, types.int64, _KEY, _TABLES, _SCRATCH),
+    *(_VALUES, _NUMBERS, _TWO_BY_N, _NUMBERS),
 )
 
 
 @kernel(_ROWS)
-def shingle_words(data, offsets, row, k, flags, tables, s, values, row_ends, fingerprints, tally):
+def shingle_words(data, offsets, row, k, flags, key, tables, s, values, row_ends, fingerprints, tally):
     """Shingle the rows data[offsets[i] : offsets[i+1]] from `row` on: sets of words, no option but LOWER and EVERY.
 
     values[row_ends[i] : row_ends[i+1]] are the row's distinct elements in order of first occurrence (with EVERY, all
@@ -220,12 +229,13 @@ def shingle_words(data, offsets, row, k, flags, tables, s, values, row_ends, fin
     those with fewer than k tokens; tally[2] is the number of tokens of the last row. Stops in front of a row that needs
     `shingle_rows` and returns it; otherwise returns the number of rows.
     """
+    parts = _key_parts(key)
     while row < len(offsets) - 1:
         start, end = offsets[row], offsets[row + 1]
         count, invalid = quick_row(data, start, end, flags & LOWER != 0, tables, s)
         if count < 0:
             break
-        n = _word_shingles(s, count, k)
+        n = _word_shingles(s, count, k, parts)
         v = row_ends[row]
         if flags & EVERY:
             size = _every(s.codes, n, values, v)
@@ -235,7 +245,7 @@ def shingle_words(data, offsets, row, k, flags, tables, s, values, row_ends, fin
         if size > 0:
             fingerprints[row, 0], fingerprints[row, 1] = _fingerprint(values, v, size)
         else:
-            fingerprints[row, 0], fingerprints[row, 1] = _raw_fingerprint(data, start, end)
+            fingerprints[row, 0], fingerprints[row, 1] = _raw_fingerprint(data, start, end, parts[0])
         tally[0] += np.int64(invalid > 0)
         tally[1] += np.int64(0 < count < k)
         tally[2] = count
@@ -245,7 +255,7 @@ def shingle_words(data, offsets, row, k, flags, tables, s, values, row_ends, fin
 
 @kernel(types.int64(*_ROWS.args, _NUMBERS, _NUMBERS, array_of(np.int64, 2), array_of(np.int64, 2)))
 def shingle_rows(
-    data, offsets, row, k, flags, tables, s, values, row_ends, fingerprints, tally, origin, reach, span, spans
+    data, offsets, row, k, flags, key, tables, s, values, row_ends, fingerprints, tally, origin, reach, span, spans
 ):
     """Shingle under any options, as `shingle_words`: one row if that can go on after it, else all from `row` on.
 
@@ -256,11 +266,12 @@ def shingle_rows(
     the shingle among theirs (where a character became several, or a run of digits one, the span takes all of it).
     """
     want_spans = len(spans) > 0
+    parts = _key_parts(key)
     last = row + 1 if flags & ~(LOWER | EVERY) == 0 else len(offsets) - 1
     while row < last:
         start, end = offsets[row], offsets[row + 1]
         count, invalid = full_row(data, start, end, flags, tables, s, origin, reach, span, want_spans)
-        n = _char_shingles(s, count, k) if flags & CHAR else _word_shingles(s, count, k)
+        n = _char_shingles(s, count, k, parts) if flags & CHAR else _word_shingles(s, count, k, parts)
         if want_spans:
             tally[2] = n
             for i in range(n):
@@ -277,7 +288,7 @@ def shingle_rows(
         if size > 0:
             fingerprints[row, 0], fingerprints[row, 1] = _fingerprint(values, v, size)
         else:
-            fingerprints[row, 0], fingerprints[row, 1] = _raw_fingerprint(data, start, end)
+            fingerprints[row, 0], fingerprints[row, 1] = _raw_fingerprint(data, start, end, parts[0])
         tally[0] += np.int64(invalid > 0)
         tally[1] += np.int64(0 < count < k)
         row += 1
@@ -286,10 +297,11 @@ def shingle_rows(
 
 @kernel(
     types.void(
-        array_of(np.uint64, readonly=True), _OFFSETS, types.int64, types.int64, _SCRATCH, _VALUES, _NUMBERS, _TWO_BY_N
+        *(array_of(np.uint64, readonly=True), _OFFSETS, types.int64, types.int64, _KEY, _SCRATCH),
+        *(_VALUES, _NUMBERS, _TWO_BY_N),
     )
 )
-def shingle_tokens(hashes, offsets, k, flags, s, values, row_ends, fingerprints):
+def shingle_tokens(hashes, offsets, k, flags, key, s, values, row_ends, fingerprints):
     """Shingle rows whose tokens were cut and hashed elsewhere (a callable's tokens); as `shingle_words`.
 
     With k = 0 the hashes are the elements themselves (sets that the user brought). A row without tokens gets the
@@ -299,7 +311,7 @@ def shingle_tokens(hashes, offsets, k, flags, s, values, row_ends, fingerprints)
     for row in range(len(offsets) - 1):
         start, end = offsets[row], offsets[row + 1]
         if k > 0:
-            n = _token_shingles(hashes[start:end], end - start, k, s.codes)
+            n = _token_shingles(hashes[start:end], end - start, k, key[TOKEN], s.codes)
         else:
             n = end - start
             for i in range(n):

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.errors import InputError
+from lookalike.key import PUBLIC_KEY
 from lookalike.represent import shingle as kernels
 from lookalike.represent.buffers import memory, text_buffers
 from lookalike.represent.elements import hash_strings, sets_of_hashes
@@ -38,12 +39,12 @@ def _flags(shingle: Shingle) -> int:
 _NO_SPANS = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty((0, 2), np.int64), np.empty((0, 2), np.int64))
 
 
-def shingle_texts(texts: pa.Array, shingle: Shingle, *, every: bool = False) -> Sets:
+def shingle_texts(texts: pa.Array, shingle: Shingle, *, key: U64Array = PUBLIC_KEY, every: bool = False) -> Sets:
     """The shingle sets of a batch of texts; with `every`, each shingle as often as it occurs (`weights.py` counts)."""
     data, offsets = text_buffers(texts)
     flags = _flags(shingle) | (kernels.EVERY if every else 0)
     if shingle.tokens is not None:
-        return _shingle_callable(data, offsets, shingle, flags, shingle.tokens)
+        return _shingle_callable(data, offsets, shingle, flags, key, shingle.tokens)
     rows = len(offsets) - 1
     longest = int(np.diff(offsets).max(initial=0))
     if longest > LONGEST_ROW:
@@ -55,7 +56,7 @@ def shingle_texts(texts: pa.Array, shingle: Shingle, *, every: bool = False) -> 
     fingerprints = np.empty((rows, 2), np.uint64)
     tally = np.zeros(3, np.int64)
     ends[0] = 0
-    rest = (shingle.k, flags, tables(), memory.scratch(longest), values, ends, fingerprints, tally)
+    rest = (shingle.k, flags, key, tables(), memory.scratch(longest), values, ends, fingerprints, tally)
     row = 0
     while row < rows:
         if flags & ~(kernels.LOWER | kernels.EVERY) == 0:
@@ -66,7 +67,12 @@ def shingle_texts(texts: pa.Array, shingle: Shingle, *, every: bool = False) -> 
 
 
 def _shingle_callable(
-    data: U8Array, offsets: I64Array, shingle: Shingle, flags: int, tokenize: Callable[[str], Iterable[str]]
+    data: U8Array,
+    offsets: I64Array,
+    shingle: Shingle,
+    flags: int,
+    key: U64Array,
+    tokenize: Callable[[str], Iterable[str]],
 ) -> Sets:
     tokens: list[str] = []
     counts = [0]
@@ -81,21 +87,21 @@ def _shingle_callable(
             raise InputError(f"the tokens callable gave {odd!r}: tokens must be strings")
         tokens.extend(cut)
         counts.append(len(tokens))
-    hashes = hash_strings([token.encode("utf-8", "surrogatepass") for token in tokens])
+    hashes = hash_strings([token.encode("utf-8", "surrogatepass") for token in tokens], key)
     ends = np.array(counts, np.int64)
-    sets = sets_of_hashes(hashes, ends, shingle.k, flags, raw=(data, offsets))
+    sets = sets_of_hashes(hashes, ends, shingle.k, flags, key, raw=(data, offsets))
     lengths = np.diff(ends)
     short = int(((lengths > 0) & (lengths < shingle.k)).sum())
     return Sets(sets.offsets, sets.values, sets.fingerprints, invalid, short)
 
 
-def spans_of(text: str | bytes, shingle: Shingle) -> tuple[U64Array, I64Array]:
+def spans_of(text: str | bytes, shingle: Shingle, key: U64Array = PUBLIC_KEY) -> tuple[U64Array, I64Array]:
     """Every shingle of one text, and the bytes of the UTF-8 text that it stands on, as (start, end) rows."""
     raw = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     size, points, tokens, _ = kernels.scratch_sizes(len(raw))
     scratch, flags, tally = memory.scratch(len(raw)), _flags(shingle), np.zeros(3, np.int64)
     row = (
-        np.frombuffer(raw, np.uint8), np.array([0, len(raw)]), 0, shingle.k, flags, tables(), scratch,
+        np.frombuffer(raw, np.uint8), np.array([0, len(raw)]), 0, shingle.k, flags, key, tables(), scratch,
         np.empty(tokens, np.uint64), np.zeros(2, np.int64), np.empty((1, 2), np.uint64), tally,
     )  # fmt: skip
     if flags & ~kernels.LOWER == 0 and raw.isascii():

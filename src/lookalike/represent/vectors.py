@@ -27,10 +27,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from lookalike.errors import InputError
-from lookalike.jit import kernel
+from lookalike.jit import fold, kernel
+from lookalike.key import PUBLIC_KEY
 from lookalike.represent.buffers import byte_buffers, is_binary, list_buffers, missing, number_buffer, stored
 from lookalike.represent.elements import hash_raw
-from lookalike.spec import C1, C2, GOLDEN, mix
+from lookalike.spec import C1, C2, span_key
 from lookalike.types import BoolArray, Dense, I64Array, U64Array
 
 __all__ = ["Bad", "PackedBits", "dense", "fingerprint_vectors", "packed_bits"]
@@ -42,17 +43,18 @@ _INFINITY = np.uint32(0x7F800000)
 _WORD = 64
 
 
-@kernel("void(Array(uint32,2,'C',readonly=True), uint64[:,::1], uint32[::1])")
-def fingerprint_vectors(components, fingerprints, largest):
+@kernel("void(Array(uint32,2,'C',readonly=True), Array(uint64,1,'C',readonly=True), uint64[:,::1], uint32[::1])")
+def fingerprint_vectors(components, key, fingerprints, largest):
     """The fingerprint of each row of float32, and the bits of its largest magnitude: above infinity's, it has a NaN.
 
-    `components` are the float32 as they lie. The two halves of a fingerprint go side by side, because each step of
-    `mix` has to wait for the one before.
+    `components` are the float32 as they lie. The two halves of a fingerprint go side by side, because each step
+    has to wait for the one before.
     """
     rows, d = components.shape
+    length, factor, last = span_key(key)
     for i in range(rows):
-        first = (np.uint64(4 * d + 1) * GOLDEN) ^ C1
-        second = (np.uint64(4 * d + 1) * GOLDEN) ^ C2
+        first = (np.uint64(4 * d + 1) * length) ^ C1
+        second = (np.uint64(4 * d + 1) * length) ^ C2
         most = np.uint64(0)
         for j in range(0, max(d, 1), 2):
             low = components[i, j] if j < d else np.uint32(0)
@@ -61,9 +63,9 @@ def fingerprint_vectors(components, fingerprints, largest):
             # -0.0 is the only float32 that has a sign and no magnitude.
             lane = np.uint64(low if low & _MAGNITUDE else np.uint32(0))
             lane |= np.uint64(high if high & _MAGNITUDE else np.uint32(0)) << np.uint64(32)
-            first = mix(first ^ lane)
-            second = mix(second ^ lane)
-        fingerprints[i, 0], fingerprints[i, 1] = first, second
+            first = fold(first ^ lane, factor)
+            second = fold(second ^ lane, factor)
+        fingerprints[i, 0], fingerprints[i, 1] = fold(first, last), fold(second, last)
         largest[i] = np.uint32(most)
 
 
@@ -76,13 +78,14 @@ class PackedBits(NamedTuple):
     bad: Bad
 
 
-def dense(items: pa.Array, dimensions: int | None = None) -> Dense:
+def dense(items: pa.Array, dimensions: int | None = None, key: U64Array = PUBLIC_KEY) -> Dense:
     """The vectors of an Arrow column.
 
     Args:
         items: lists of any kind of numbers, of any list type; or binary, of which four bytes each are a float32,
             little-endian.
         dimensions: how many components every vector has; if None, as many as the first that has any.
+        key: of the fingerprints.
 
     Raises:
         InputError: if the column holds something else.
@@ -103,7 +106,7 @@ def dense(items: pa.Array, dimensions: int | None = None) -> Dense:
     with np.errstate(over="ignore"):
         values = np.require(block, np.float32, ["C", "A"])
     fingerprints, largest = np.empty((len(items), 2), np.uint64), np.empty(len(items), np.uint32)
-    fingerprint_vectors(values.view(np.uint32), fingerprints, largest)
+    fingerprint_vectors(values.view(np.uint32), key, fingerprints, largest)
     odd = np.flatnonzero(largest >= _INFINITY)
     if len(odd):
         for row in odd.tolist():
@@ -111,16 +114,19 @@ def dense(items: pa.Array, dimensions: int | None = None) -> Dense:
         values = values.copy() if np.may_share_memory(values, numbers) else values
         values[odd] = 0
         present[odd] = False
-    return Dense(values, _without_absent(fingerprints, present), present, sorted(bad.items()))
+    return Dense(values, _without_absent(fingerprints, present, key), present, sorted(bad.items()))
 
 
-def packed_bits(items: pa.Array, bits: int | None = None, *, packed: bool = False) -> PackedBits:
+def packed_bits(
+    items: pa.Array, bits: int | None = None, key: U64Array = PUBLIC_KEY, *, packed: bool = False
+) -> PackedBits:
     """The bits of an Arrow column.
 
     Args:
         items: binary of one length (all its bits count, those beyond `bits` in the last byte, too); lists of
             booleans or of numbers 0 and 1; or integers, of which all bits of their type count.
         bits: how many every row has; if None, as many as the first that has any.
+        key: of the fingerprints.
         packed: lists hold bytes (uint8) of eight bits each, as rows of an array that numpy.packbits made.
 
     Raises:
@@ -152,8 +158,8 @@ def packed_bits(items: pa.Array, bits: int | None = None, *, packed: bool = Fals
     words = np.zeros((len(items), count), "<u8")
     words.view(np.uint8)[:, : rows.shape[1]] = rows
     words = words.astype(np.uint64, copy=False)
-    fingerprints = hash_raw(words.view(np.uint8).ravel(), np.arange(len(items) + 1, dtype=np.int64) * (8 * count))
-    return PackedBits(words, present, _without_absent(fingerprints, present), sorted(bad.items()))
+    fingerprints = hash_raw(words.view(np.uint8).ravel(), np.arange(len(items) + 1, dtype=np.int64) * (8 * count), key)
+    return PackedBits(words, present, _without_absent(fingerprints, present, key), sorted(bad.items()))
 
 
 def _numbers(items: pa.Array, present: BoolArray, bad: dict[int, str], what: str) -> tuple[NDArray[Any], I64Array]:
@@ -226,8 +232,8 @@ def _integer_bytes(items: pa.Array, bits: int | None, present: BoolArray, bad: d
     return numbers.view(np.uint8).reshape(len(items), size // 8)[:, : -(-bits // 8)]
 
 
-def _without_absent(fingerprints: U64Array, present: BoolArray) -> U64Array:
+def _without_absent(fingerprints: U64Array, present: BoolArray, key: U64Array) -> U64Array:
     """Absent rows have the fingerprint of no bytes."""
     if not present.all():
-        fingerprints[~present] = hash_raw(np.empty(0, np.uint8), np.zeros(2, np.int64))
+        fingerprints[~present] = hash_raw(np.empty(0, np.uint8), np.zeros(2, np.int64), key)
     return fingerprints

@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 
 from lookalike.errors import InputError
 from lookalike.jit import kernel
+from lookalike.key import PUBLIC_KEY
 from lookalike.represent.text import shingle_texts
 from lookalike.shingle import Shingle
 from lookalike.spec import C1, C2, GOLDEN, ln, mix
@@ -155,9 +156,9 @@ class Frequencies:
         return restored
 
 
-def count_shingles(texts: pa.Array, shingle: Shingle) -> Sets:
+def count_shingles(texts: pa.Array, shingle: Shingle, key: U64Array = PUBLIC_KEY) -> Sets:
     """The distinct shingles of each text, weighted by how often they occur (exact up to 2²⁴ times)."""
-    every = shingle_texts(texts, shingle, every=True)
+    every = shingle_texts(texts, shingle, key=key, every=True)
     slots = 16
     while slots < 2 * int(every.sizes.max(initial=0)):
         slots *= 2

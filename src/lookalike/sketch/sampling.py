@@ -20,7 +20,7 @@ import numpy as np
 from lookalike.jit import kernel
 from lookalike.simd import pointer
 from lookalike.sketch.turning import turn
-from lookalike.spec import GOLDEN, TOKEN_FACTOR, mix
+from lookalike.spec import C3, GOLDEN, mix
 from lookalike.types import I64Array, U64Array
 
 __all__ = ["fill_positions", "positions", "sample_rows", "sampled_keys"]
@@ -33,7 +33,7 @@ _SHIFT = np.uint64(32)
 def fill_positions(seed, bits, out):
     """out[t, i] = the position that band t looks at in place i: a number below `bits`, drawn by itself."""
     bands, rows = out.shape
-    state = mix(mix(seed) ^ TOKEN_FACTOR)
+    state = mix(mix(seed) ^ C3)
     for band in range(bands):
         for i in range(rows):
             drawn = mix(state + np.uint64(band * rows + i + 1) * GOLDEN) >> _SHIFT
