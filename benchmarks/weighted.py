@@ -29,8 +29,9 @@ from rich.table import Table
 
 from benchmarks.collection import Recipe, documents, families, is_copy
 from benchmarks.sketch import pin_to_one_core
+from lookalike.represent.document_counts import Frequencies
 from lookalike.represent.text import shingle_texts
-from lookalike.represent.weights import Frequencies, bm25, count_shingles, tf_idf
+from lookalike.represent.weights import bm25, count_shingles, tf_idf
 from lookalike.shingle import Shingle, parse_shingle
 from lookalike.sketch.minhash import constants, sketch_sets
 from lookalike.sketch.weighted import sketch_bags
@@ -39,7 +40,6 @@ from lookalike.verify.weighted import bag_rows, weighted_jaccard
 
 SLOTS = 96
 BATCH = 1_000
-TABLE_BYTES = 64 << 20
 # Its temporary arrays are bags · K numbers, four at a time: 200 was the fastest of 50, 100, 200 and 1,000.
 PEER_BATCH = 200
 
@@ -68,7 +68,7 @@ def bag_sketch(sets: Sets) -> Slots:
 
 def text_steps(batches: list[pa.Array], shingle: Shingle) -> dict[str, Step]:
     a, b = constants(SLOTS, 0)
-    frequencies = Frequencies(TABLE_BYTES)
+    frequencies = Frequencies()
 
     def count(into: Frequencies) -> None:
         for texts in batches:
@@ -79,13 +79,13 @@ def text_steps(batches: list[pa.Array], shingle: Shingle) -> dict[str, Step]:
             bag_sketch(by(count_shingles(texts, shingle), frequencies))
 
     def both() -> None:
-        count(Frequencies(TABLE_BYTES))
+        count(Frequencies())
         weigh(tf_idf)
 
     count(frequencies)
     return {
         "plain sets, min-hash": lambda: [sketch_sets(shingle_texts(texts, shingle), a, b) for texts in batches],
-        "first pass: document frequencies": lambda: count(Frequencies(TABLE_BYTES)),
+        "first pass: document frequencies": lambda: count(Frequencies()),
         "second pass: tf·idf, darts": lambda: weigh(tf_idf),
         "second pass: BM25, darts": lambda: weigh(bm25),
         "both passes, tf·idf": both,
@@ -152,7 +152,7 @@ def main() -> None:
     kin = kin[family[kin] >= 0][: options.peer_docs]
     related = np.flatnonzero(np.diff(family[kin]) == 0)
     words = count_shingles(texts.take(pa.array(kin)), parse_shingle("word:1"))
-    frequencies = Frequencies(TABLE_BYTES)
+    frequencies = Frequencies()
     frequencies.add(words)
     bags = tf_idf(words, frequencies)
     sketches: dict[str, Callable[[], Slots]] = {"darts": lambda: bag_sketch(bags)}

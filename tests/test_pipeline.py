@@ -180,7 +180,7 @@ def test_candidates_that_were_no_pairs_are_reported() -> None:
 
 
 def test_the_largest_bucket_leaves_out_items_that_are_compared_with_nothing() -> None:
-    assert lookalike.pairs(["!", "?", ".", "-", WORDS]).report["largest_bucket"] == 1
+    assert lookalike.pairs(["!", "?", ".", "-", WORDS], **SURE).report["largest_bucket"] == 1
     assert lookalike.pairs([{1, 2}, {1, 3}, {1, 4}, {5}], **SURE).report["largest_bucket"] == 3
 
 
@@ -256,7 +256,8 @@ def test_seeds_differ_in_what_they_miss_and_agree_in_what_is_true() -> None:
 
 
 def test_the_plan_of_a_run_is_the_planner_s() -> None:
-    planned = find(open_source(["a"]), make_config(threshold=0.7, recall=0.95)).plan
+    items = [{i, i + 1} for i in range(3000)]
+    planned = find(open_source(items), make_config(threshold=0.7, recall=0.95)).plan
     assert planned is not None
     chosen = lookalike.plan(0.7, 0.95)
     assert (planned.bands, planned.rows) == (chosen.bands, chosen.rows)

@@ -38,10 +38,13 @@ def planned(source: Any, **options: Any) -> tuple[Plan | None, Expected | None]:
 
 def long_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(planning, "LONG_RUN", 100)
-    monkeypatch.setattr(planning, "_LONG_BYTES", 100, raising=False)
+    monkeypatch.setattr(planning, "_FEW_ROWS", 10)
 
 
-def test_a_short_run_has_the_plan_of_its_options_and_expects_nothing(files: dict[str, Path]) -> None:
+def test_a_short_run_has_the_plan_of_its_options_and_expects_nothing(
+    files: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(planning, "_FEW_ROWS", 10)
     for path in files.values():
         found, expected = planned(path, threshold=0.7)
         assert found is not None
@@ -50,10 +53,14 @@ def test_a_short_run_has_the_plan_of_its_options_and_expects_nothing(files: dict
 
 
 def test_few_items_with_much_text_are_a_long_run_too(files: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("_LARGE", "_LONG_BYTES", "_LONG_TEXT"):
-        monkeypatch.setattr(planning, name, 1000)
+    for name, value in (("_LARGE", 1000), ("_LONG_TEXT", 1000), ("_FEW_ROWS", 10)):
+        monkeypatch.setattr(planning, name, value)
     plans = [planned(path, threshold=0.7) for path in files.values()]
     assert all(expected is not None for _, expected in plans)
+    # How much text there is does not change the plan: it would have to be guessed.
+    assert {(found.bands, found.rows) for found, _ in plans if found is not None} == {
+        (lookalike.plan(0.7).bands, lookalike.plan(0.7).rows)
+    }
     monkeypatch.setattr(planning, "_LONG_TEXT", 10**9)
     assert all(planned(path, threshold=0.7)[1] is None for path in files.values())
 
@@ -73,8 +80,7 @@ def test_a_long_run_has_the_same_plan_from_every_format_and_it_reaches_the_recal
         assert found is not None
         assert expected is not None
         assert found.expected_recall >= 0.95
-        # Where the number of rows is not told it is guessed from the bytes of the first of them.
-        assert expected.items == pytest.approx(len(TEXTS), rel=0 if name == "parquet" else 0.05)
+        assert expected.items == len(TEXTS)
         assert expected.text == pytest.approx(sum(map(len, TEXTS)), rel=0.1)
         assert min(expected.seconds, expected.memory) >= 0
         assert dataclasses.asdict(expected) == expected.as_dict()
@@ -100,3 +106,42 @@ def test_more_memory_means_less_on_the_disk(files: dict[str, Path], monkeypatch:
         assert expected is not None
         disk.append(expected.disk)
     assert disk[0] > disk[1] == 0
+
+
+def test_so_few_that_all_can_be_compared_are_compared(files: dict[str, Path]) -> None:
+    for source in (*files.values(), TEXTS):
+        found, expected = planned(source, threshold=0.7)
+        assert found is not None
+        assert found.exhaustive
+        assert found.expected_recall == 1.0
+        assert found.items == len(TEXTS)
+        assert expected is None
+
+
+def test_what_would_take_longer_than_a_moment_is_hashed() -> None:
+    """Many items, or long ones, or both; and whatever was asked for by bands and rows, or is not to be compared."""
+    few, many = planned([{i} for i in range(1500)])[0], planned([{i} for i in range(2000)])[0]
+    assert few is not None
+    assert many is not None
+    assert few.exhaustive
+    assert not many.exhaustive
+    long = planned([set(range(i, i + 4000)) for i in range(300)])[0]
+    assert long is not None
+    assert not long.exhaustive
+    for options in ({"bands": 2, "rows": 3}, {"verify": "sketch"}, {"verify": "none"}):
+        found = planned([{1}, {2}], **options)[0]
+        assert found is not None
+        assert not found.exhaustive
+
+
+def test_items_that_need_much_memory_are_not_looked_at_for_a_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(planning, "_FEW_BYTES", 1000)
+    found = planned(["a b c", "word " * 300])[0]
+    assert found is not None
+    assert not found.exhaustive
+
+
+def test_two_sets_at_exactly_the_threshold_are_found_under_every_seed() -> None:
+    """By bands they were missed once in a hundred, beside an audit that had compared them."""
+    for seed in range(300):
+        assert len(lookalike.pairs([{1, 2, 3, 4}, {1, 2, 3, 4, 5}], threshold=0.8, seed=seed, audit=0)) == 1

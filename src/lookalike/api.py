@@ -65,7 +65,7 @@ def pairs(items: Any, **options: Any) -> Pairs:
 
     >>> import lookalike
     >>> lookalike.pairs(["the cat sat on the mat today", "The cat sat on the mat, today!", "a dog"], shingle="word:2")
-    1 pair (Jaccard >= 0.8 on word:2, b = 16, r = 6)
+    1 pair (Jaccard >= 0.8 on word:2, every pair compared)
       a=0  b=1  similarity=1.0000
     """
     return Pairs(_find("pairs", items, options))

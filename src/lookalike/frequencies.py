@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+import tempfile
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from lookalike.collection import Collection
 from lookalike.config import Config
@@ -15,14 +20,11 @@ from lookalike.store.arrays import Arrays, write_arrays
 from lookalike.store.work import Work, spilling
 
 if TYPE_CHECKING:
-    from lookalike.represent.weights import Frequencies
+    from lookalike.represent.document_counts import Allocate, Frequencies
 
 __all__ = ["count_frequencies", "needs_frequencies"]
 
 _FILE = "frequencies.bin"
-# Bytes of the table: 64 million counters in each row, which are four for each shingle of 50,000 long documents, and
-# for those of ten million enough to tell the frequent ones, which decide, from the rare.
-_MOST = 1 << 29
 
 
 def needs_frequencies(config: Config, form: str) -> bool:
@@ -33,13 +35,14 @@ def needs_frequencies(config: Config, form: str) -> bool:
 
 def count_frequencies(collection: Collection, config: Config, work: Work, progress: Progress) -> Frequencies:
     """Count the shingles of all parts of a collection; what an interrupted run has counted is taken over."""
-    from lookalike.represent.weights import Frequencies
+    from lookalike.represent.document_counts import Frequencies
 
+    allocate = _allocated(work, config.memory // 4)
     if work.finished("frequencies") is not None:
         file = Arrays(work.folder / _FILE)
-        return Frequencies.from_state({name: file.read(name) for name in file.names})
+        return Frequencies.from_state({name: file.read(name) for name in file.names}, allocate)
     texts = Texts(config)
-    found = Frequencies(_size(collection, config))
+    found = Frequencies(allocate=allocate)
     room, ceiling = Room(config.memory, config.threads), Ceiling(config.memory)
 
     def count(batch: ItemBatch) -> None:
@@ -58,14 +61,16 @@ def count_frequencies(collection: Collection, config: Config, work: Work, progre
     return found
 
 
-def _size(collection: Collection, config: Config) -> int:
-    """Bytes for the table: more than there are shingles where the input is small, a quarter of the memory at most.
+def _allocated(work: Work, most: int) -> Allocate:
+    """Arrays of zeros: larger ones are those of a file without a name, so that counts do not depend on the memory."""
 
-    Weights depend on it, if only by accidents of the table; so it is one of few sizes.
-    """
-    stored = collection.size()
-    wanted = _MOST if stored is None else max(1 << 24, 8 * stored)
-    power: int = 1 << (min(wanted, _MOST) - 1).bit_length()
-    while power > config.memory // 4:
-        power //= 2
-    return power
+    def allocate(count: int, kind: Any) -> NDArray[Any]:
+        size = count * np.dtype(kind).itemsize
+        if size <= most:
+            return np.zeros(count, kind)
+        with spilling(str(work.place), size), tempfile.TemporaryFile(dir=work.place) as file:
+            # Without blocks of its own a full disk would end the program when a counter is written.
+            os.posix_fallocate(file.fileno(), 0, size)
+            return np.asarray(np.memmap(file, kind, "r+", shape=(count,)))
+
+    return allocate

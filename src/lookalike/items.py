@@ -95,6 +95,16 @@ class Items:
             yield ItemBatch(number, values, rows, null, batch, groups)
             number += len(values)
 
+    def count_rows(self, on_read: Any = None) -> int:
+        """The number of rows; they are read where the source does not tell it."""
+        known = self.source.count()
+        if known is None and hasattr(self.source, "tally"):
+            known = self.source.tally(on_read)
+        if known is None:
+            batches = self.source.batches(list(self.columns), on_read=on_read, expect=self._expected())
+            known = sum(int(batch.rows.num_rows) for batch in batches)
+        return known
+
     def _expected(self) -> dict[str, pa.DataType]:
         """The types that the item columns must keep, so that a row of another type is named instead of guessed at."""
         expected = {}

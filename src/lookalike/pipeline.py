@@ -103,7 +103,7 @@ class _Run:
         if needs_frequencies(config, items.form):
             frequencies = count_frequencies(self.collection, config, work, progress)
             self._lap("counting shingles")
-        self.plan, self.expected = plan_run(self.collection, config, frequencies)
+        self.plan, self.expected = plan_run(self.collection, config, frequencies, progress)
         self.measure = measure_of(config, items.form, items.dimensions, self.plan, frequencies)
         if self.expected is not None and self.plan is not None:
             progress.note(_announcement(self.plan, self.expected))

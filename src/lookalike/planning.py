@@ -1,15 +1,22 @@
 """Planning on the data: a sample decides bands and rows, and tells what time, memory and disk a run will need.
 
-Long runs only: a small collection takes no longer than its sample, and gets the plan that its options alone give. The
-sample is the first rows, and of these the items with the smallest fingerprints: the same from every format and engine.
-A sample that is not typical costs time, never recall, which depends on bands and rows alone.
+A plan depends on the options and the items alone, wherever they are stored and however much memory there is. What it
+takes into account is the number of rows, which is counted where the input does not tell it, and the first rows; of
+these the items with the smallest fingerprints: the same from every format and engine. A sample that is not typical
+costs time, never recall, which depends on bands and rows alone.
+
+Text and sets are planned on their data where that matters: so few of them that all can be compared, or so many that a
+run takes more than a few seconds. What is in between has the plan that its options alone give.
 """
 
 from __future__ import annotations
 
-import math
+import contextlib
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from lookalike.collection import Collection, open_collection
 from lookalike.config import Config
@@ -17,25 +24,30 @@ from lookalike.errors import InputError
 from lookalike.frequencies import count_frequencies, needs_frequencies
 from lookalike.io.source import Source
 from lookalike.items import Items
-from lookalike.measures import default_measure, measure_of
-from lookalike.progress import SILENT
+from lookalike.measures import default_measure, is_binary_like, is_list, measure_of
+from lookalike.progress import SILENT, Progress
 from lookalike.sample import Sample, sample_items
 from lookalike.scale import order_of
 from lookalike.store.work import Work
 from lookalike.theory import Plan, plan
+from lookalike.theory.planner import MOMENT_NS
+from lookalike.theory.prices import prices_of
 
 if TYPE_CHECKING:
-    from lookalike.represent.weights import Frequencies
+    from lookalike.represent.document_counts import Frequencies
 
 __all__ = ["LONG_RUN", "Expected", "plan_run"]
 
-# Items or bytes of text from which on a run is planned on its data: below, it takes a few seconds at most.
+# Rows from which on a run is planned on its data, and bytes of text from which on it says what it will need: below, it
+# takes a few seconds at most.
 LONG_RUN = 200_000
 _LONG_TEXT = 1_000_000_000
-# Stored bytes from which on it may be that long: where the number of rows is known, and where it is not.
+# Stored bytes from which on it may be that much text.
 _LARGE = 100_000_000
-_LONG_BYTES = 10_000_000
 _SAMPLE_ROWS = 4_000
+# Rows up to which all pairs of sets may be compared, and bytes of text or elements that are looked at to see it.
+_FEW_ROWS = 2_000
+_FEW_BYTES = 1 << 26
 
 # Nanoseconds of one core for a byte of text, measured on Parquet with zstd (2 cores, AVX2): fixed, so that what is
 # expected depends on the input alone. Other formats and machines differ; the report shows what came of it.
@@ -65,42 +77,80 @@ class Expected:
 
 
 def plan_run(
-    collection: Collection, config: Config, frequencies: Frequencies | None = None
+    collection: Collection, config: Config, frequencies: Frequencies | None = None, progress: Progress = SILENT
 ) -> tuple[Plan | None, Expected | None]:
     """The plan of a run and what to expect of it; identical items need no plan, short runs no expectation."""
     if config.exact:
         return None, None
     if config.scale.measure == "containment":
         return plan(config.threshold, config.recall, bands=config.bands, rows=config.rows, measure="containment"), None
+    rows = _count_rows(collection, progress)
     if config.scale.measure != "jaccard":
-        return _plan_on_sample(collection, config, frequencies), None
+        return _plan_on_sample(collection, config, frequencies, rows), None
+    if config.bands is None and config.verify == "exact" and rows <= _FEW_ROWS:
+        few = _plan_few(collection, config, frequencies)
+        if few is not None:
+            return few, None
     given = plan(config.threshold, config.recall, bands=config.bands, rows=config.rows)
-    sizes = [part.source.size() for part in collection.parts]
-    counts = [part.source.count() for part in collection.parts]
-    stored = sum(size or 0 for size in sizes)
-    if None in counts:
-        short = None in sizes or stored < _LONG_BYTES
-    else:
-        short = sum(count or 0 for count in counts) < LONG_RUN and stored < _LARGE
-    if short or not collection.items.source.files:
+    stored = sum(part.source.size() or 0 for part in collection.parts)
+    # What is stored may decide what is announced, never what is planned.
+    if rows < LONG_RUN and stored < _LARGE:
         return given, None
     measure = measure_of(config, collection.items.form, frequencies=frequencies)
     sample = sample_items(collection.items, measure, config, rows=_SAMPLE_ROWS)
-    items = _items(sample, sizes, counts)
+    items = _items(sample, rows)
     text = int(items * sample.text_bytes / max(1, sample.items))
-    if (items < LONG_RUN and text < _LONG_TEXT) or sample.items < 2:
+    if (rows < LONG_RUN and text < _LONG_TEXT) or sample.items < 2:
         return given, None
-    chosen = plan(
-        config.threshold,
-        config.recall,
-        bands=config.bands,
-        rows=config.rows,
-        # Rounded, so that a guess at the number of rows and the number itself give the same plan.
-        items=_rounded(items),
-        set_size=sample.mean_size,
-        background=sample.cautious(config.threshold),
-    )
+    chosen = given
+    if rows >= LONG_RUN:
+        chosen = plan(
+            config.threshold,
+            config.recall,
+            bands=config.bands,
+            rows=config.rows,
+            items=items,
+            set_size=sample.mean_size,
+            background=sample.cautious(config.threshold),
+        )
     return chosen, _expected(chosen, sample, items, text, config)
+
+
+def _count_rows(collection: Collection, progress: Progress) -> int:
+    """The number of rows of all parts; it must be exact, or a plan would depend on how they are stored."""
+    known = [part.source.count() for part in collection.parts]
+    if None not in known:
+        return sum(count or 0 for count in known)
+    with progress.stage("counting rows", collection.size(), "B") as stage:
+        return sum(part.count_rows(stage.advance) for part in collection.parts)
+
+
+def _amount(values: pa.Array) -> int:
+    """The bytes of texts, or eight for each element of sets: the same from every format."""
+    if is_list(values.type):
+        return 8 * int(pc.sum(values.value_lengths()).as_py() or 0)
+    return int(pc.sum(pc.binary_length(values)).as_py() or 0) if is_binary_like(values.type) else int(values.nbytes)
+
+
+def _plan_few(collection: Collection, config: Config, frequencies: Frequencies | None) -> Plan | None:
+    """A plan to compare all sets of a small collection, if that takes no longer than a moment."""
+    measure = measure_of(config, collection.items.form, frequencies=frequencies)
+    items = elements = amount = 0
+    for part in collection.parts:
+        batches = part.batches()
+        with contextlib.closing(batches):
+            for batch in batches:
+                # Asked before anything is made of them: one item may be larger than the memory.
+                amount += _amount(batch.values)
+                if amount > _FEW_BYTES:
+                    return None
+                sizes = measure.represent(batch.values, batch.groups).sizes
+                items, elements = items + len(sizes), elements + int(sizes.sum())
+                if items * (items - 1) / 2 * (prices_of("jaccard", elements / max(1, items)).pair or 0.0) > MOMENT_NS:
+                    return None
+    mean = max(1.0, elements / max(1, items))
+    found = plan(config.threshold, config.recall, items=max(2, items), set_size=mean, exhaustive=True)
+    return found if found.exhaustive else None
 
 
 def plan_for(config: Config, count: int, source: Source) -> Plan:
@@ -118,21 +168,19 @@ def plan_for(config: Config, count: int, source: Source) -> Plan:
     return _on_sample(items, config, sample, count, exhaustive=config.scale.measure != "jaccard")
 
 
-def _plan_on_sample(collection: Collection, config: Config, frequencies: Frequencies | None) -> Plan:
+def _plan_on_sample(collection: Collection, config: Config, frequencies: Frequencies | None, rows: int) -> Plan:
     """The plan for measures whose items may be anything: how alike they are in general only a sample tells."""
     items = collection.items
     measure = measure_of(config, items.form, items.dimensions, frequencies=frequencies)
     sample = sample_items(items, measure, config, rows=_SAMPLE_ROWS)
-    sizes = [part.source.size() for part in collection.parts]
-    counts = [part.source.count() for part in collection.parts]
-    count = max(2, _items(sample, sizes, counts))
+    count = max(2, _items(sample, rows))
     # All pairs are compared in memory, and without looking at groups. How much memory there is must not decide, or
     # results would depend on it; only where nothing else is possible may it be more.
     order = order_of(config.scale.measure)
     most = _SCANNED if order is None or order <= 2.0 else max(_SCANNED, config.memory // 2)
     fits = count * (items.dimensions or 1) * 4 <= most
     exhaustive = config.group_by is None and config.verify == "exact" and fits
-    return _on_sample(items, config, sample, _rounded(count), exhaustive=exhaustive)
+    return _on_sample(items, config, sample, count, exhaustive=exhaustive)
 
 
 def _on_sample(items: Items, config: Config, sample: Sample, count: int, *, exhaustive: bool) -> Plan:
@@ -154,19 +202,9 @@ def _on_sample(items: Items, config: Config, sample: Sample, count: int, *, exha
     )
 
 
-def _items(sample: Sample, sizes: list[int | None], counts: list[int | None]) -> int:
-    """The number of items: as the files tell, or as the bytes of the sampled rows suggest."""
-    if all(count is not None for count in counts):
-        rows = float(sum(count or 0 for count in counts))
-    else:
-        rows = sum(size or 0 for size in sizes) / max(1.0, sample.stored_bytes / max(1, sample.rows))
-    return int(rows * sample.items / max(1, sample.rows))
-
-
-def _rounded(items: int) -> int:
-    """To a power of ten, or three times that."""
-    power: int = 10 ** int(math.log10(items))
-    return power if items < 1.8 * power else 3 * power if items < 5.5 * power else 10 * power
+def _items(sample: Sample, rows: int) -> int:
+    """The number of items in so many rows, if all have as many as those of the sample."""
+    return rows * sample.items // max(1, sample.rows)
 
 
 def _expected(chosen: Plan, sample: Sample, items: int, text: int, config: Config) -> Expected:

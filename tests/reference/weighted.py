@@ -93,8 +93,11 @@ def dart_signature(bag: Bag, K: int, seed: int) -> list[int]:
     return [buckets[bucket][1] % 2**32 for bucket in range(K)]
 
 
-def document_counts(documents: Sequence[Iterable[int]], width: int) -> Callable[[int], int]:
-    """In how many documents an element stands, as two rows of counters have it."""
+def document_counts(documents: Sequence[Iterable[int]], exact: int, width: int) -> Callable[[int], int]:
+    """In how many documents an element stands: exactly up to so many elements, else as two rows of counters have it."""
+    true = Counter(element for document in documents for element in set(document))
+    if len(true) <= exact:
+        return lambda element: true[element]
     rows: list[Counter[int]] = [Counter(), Counter()]
 
     def places(element: int) -> tuple[int, int]:

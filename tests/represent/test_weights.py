@@ -1,12 +1,11 @@
-"""Shingles counted, looked up and weighed: against Counter, in any order, and the same bits whatever the batches."""
+"""Shingles counted and weighed: against Counter, and the same bits whatever the batches."""
 
 from __future__ import annotations
 
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence, Set
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -15,16 +14,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lookalike.errors import InputError
+from lookalike.represent.document_counts import Frequencies
 from lookalike.represent.text import shingle_texts
-from lookalike.represent.weights import Frequencies, bm25, count_shingles, drop_frequent, tf_idf, weighed
+from lookalike.represent.weights import bm25, count_shingles, drop_frequent, tf_idf, weighed
 from lookalike.shingle import Shingle, parse_shingle
 from lookalike.types import Sets
+from tests.plain_sets import plain_sets
 from tests.reference import hashing
 from tests.reference import weighted as twin
 from tests.reference.text import shingle_hashes, tokens
-
-ROOMY = 1 << 20
 
 Weigh = Callable[[Sets, Frequencies], Sets]
 
@@ -55,8 +53,8 @@ def true_counts(text: str, shingle: Shingle) -> Counter[int]:
     return Counter(shingle_hashes(cut, shingle.kind, shingle.k))
 
 
-def counted_frequencies(strings: Sequence[str], shingle: Shingle, size: int = ROOMY) -> Frequencies:
-    frequencies = Frequencies(size)
+def counted_frequencies(strings: Sequence[str], shingle: Shingle, **sizes: int) -> Frequencies:
+    frequencies = Frequencies(**sizes)  # type: ignore[arg-type]
     frequencies.add(count_shingles(texts(strings), shingle))
     return frequencies
 
@@ -103,81 +101,6 @@ def test_the_golden_fingerprints_are_met() -> None:
         assert "".join(f"{half:016x}" for half in found.tolist()) == each["fingerprint"]
 
 
-def test_documents_are_counted_not_occurrences() -> None:
-    shingle = parse_shingle("word:1")
-    frequencies = counted_frequencies(TEXTS, shingle)
-    expected = Counter(x for text in TEXTS for x in true_counts(text, shingle))
-    values = np.array(sorted(expected), np.uint64)
-    assert frequencies.of(values).tolist() == [expected[x] for x in values.tolist()]
-    assert frequencies.of(np.array([12345], np.uint64)).tolist() == [0]
-    assert frequencies.documents == len(TEXTS)
-    assert frequencies.mean_length == sum(true_counts(text, shingle).total() for text in TEXTS) / len(TEXTS)
-
-
-@given(st.lists(st.sets(st.integers(1, 60), max_size=20), max_size=12), st.integers(1, 40))
-@settings(max_examples=80, deadline=None, derandomize=True)
-def test_a_small_table_counts_as_its_twin_and_never_too_low(documents: list[set[int]], width: int) -> None:
-    frequencies = Frequencies(8 * width)
-    for document in documents:
-        frequencies.add(plain_sets([document]))
-    values = np.arange(1, 70, dtype=np.uint64)
-    of = twin.document_counts(documents, width)
-    found = frequencies.of(values).tolist()
-    assert found == [of(x) for x in values.tolist()]
-    assert all(count >= sum(x in document for document in documents) for x, count in enumerate(found, start=1))
-
-
-def plain_sets(documents: Sequence[Set[int]]) -> Sets:
-    offsets = np.zeros(len(documents) + 1, np.int64)
-    offsets[1:] = np.cumsum([len(document) for document in documents])
-    values = np.array([x for document in documents for x in document], np.uint64)
-    return Sets(offsets, values, np.zeros((len(documents), 2), np.uint64))
-
-
-def states_equal(a: Frequencies, b: Frequencies) -> bool:
-    one, other = a.state(), b.state()
-    return one.keys() == other.keys() and all(np.array_equal(one[name], other[name]) for name in one)
-
-
-def test_batches_order_threads_and_merging_make_no_difference() -> None:
-    rng = np.random.default_rng(4)
-    documents = [set(rng.integers(1, 5000, 200).tolist()) for _ in range(400)]
-    at_once, threaded, merged = Frequencies(4096), Frequencies(4096), Frequencies(4096)
-    at_once.add(plain_sets(documents))
-    with ThreadPoolExecutor(4) as pool:
-        list(pool.map(lambda i: threaded.add(plain_sets(documents[i : i + 7])), reversed(range(0, 400, 7))))
-    assert states_equal(threaded, at_once)
-    for part in (documents[250:], documents[:250]):
-        half = Frequencies(4096)
-        half.add(plain_sets(part))
-        merged.merge(half)
-    assert states_equal(merged, at_once)
-
-
-def test_frequencies_go_on_from_their_state() -> None:
-    shingle = parse_shingle("word:1")
-    half = counted_frequencies(TEXTS[:3], shingle)
-    resumed = Frequencies.from_state(half.state())
-    resumed.add(count_shingles(texts(TEXTS[3:]), shingle))
-    assert states_equal(resumed, counted_frequencies(TEXTS, shingle))
-    assert not states_equal(resumed, half), "a state is a copy"
-
-
-def test_tables_of_different_sizes_are_not_added() -> None:
-    with pytest.raises(InputError, match="different sizes"):
-        Frequencies(800).merge(Frequencies(1600))
-
-
-def test_counters_stop_where_32_bits_end() -> None:
-    state = Frequencies(8).state()
-    state["table"][:] = 2**32 - 2
-    full = Frequencies.from_state(state)
-    full.add(plain_sets([{1}, {2}, {3}]))
-    assert full.of(np.array([1], np.uint64)).tolist() == [2**32 - 1]
-    full.merge(full)
-    assert full.of(np.array([1], np.uint64)).tolist() == [2**32 - 1]
-
-
 def test_weights_are_the_formulas_rounded_to_single_precision() -> None:
     shingle = parse_shingle("word:1")
     frequencies = counted_frequencies(TEXTS, shingle)
@@ -203,7 +126,7 @@ def test_a_shingle_in_every_document_and_one_that_was_never_seen_have_weight_too
     assert everywhere == pytest.approx(math.log(2), rel=1e-6)
     assert unseen == pytest.approx(math.log(3), rel=1e-6)
     assert all(0 < weight < math.inf for weight in bags(bm25(counted, frequencies))[0].values())
-    nothing = Frequencies(ROOMY)
+    nothing = Frequencies()
     for weigh in (tf_idf, bm25):
         assert all(0 < weight < math.inf for weight in bags(weigh(counted, nothing))[0].values())
 
@@ -211,7 +134,7 @@ def test_a_shingle_in_every_document_and_one_that_was_never_seen_have_weight_too
 def test_a_count_above_the_number_of_documents_is_taken_for_all_of_them() -> None:
     """In a table of one counter everything falls together."""
     shingle = parse_shingle("word:1")
-    frequencies = counted_frequencies(["a b c d"], shingle, size=8)
+    frequencies = counted_frequencies(["a b c d"], shingle, exact=0, width=1)
     (bag,) = bags(bm25(count_shingles(texts(["a b"]), shingle), frequencies))
     assert all(weight > 0 for weight in bag.values())
 
@@ -251,7 +174,7 @@ def test_frequent_shingles_are_dropped_and_what_that_empties_is_counted() -> Non
 @pytest.mark.parametrize("count", range(1, 100))
 def test_a_share_is_met_exactly_as_it_is_written(count: int) -> None:
     documents = plain_sets([{7} if i < count else {100 + i} for i in range(100)])
-    frequencies = Frequencies(ROOMY)
+    frequencies = Frequencies()
     frequencies.add(documents)
     assert drop_frequent(documents, frequencies, count / 100)[1] == (0, 0)
     assert drop_frequent(documents, frequencies, (count - 0.5) / 100)[1].shingles >= count
@@ -261,7 +184,7 @@ def test_sets_without_weights_lose_frequent_shingles_too() -> None:
     shingle = parse_shingle("word:1")
     strings = ["the a b", "the b", "a b the"]
     plain = shingle_texts(texts(strings), shingle)
-    frequencies = Frequencies(ROOMY)
+    frequencies = Frequencies()
     frequencies.add(plain)
     left, dropped = drop_frequent(plain, frequencies, 0.7)
     assert left.weights is None

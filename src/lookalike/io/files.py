@@ -171,6 +171,22 @@ class FileSource:
             total += rows
         return total if self.limit is None else min(total, self.limit)
 
+    def tally(self, on_read: OnRead | None = None) -> int | None:
+        """The number of rows, if all files tell it or are made of lines; None where bad rows may be left out."""
+        known = self.count()
+        if known is not None or self._log.skip:
+            return known
+        total = 0
+        for place in self.places:
+            reader = formats.reader(place.format)
+            rows = reader.count(place)
+            if rows is None and hasattr(reader, "tally"):
+                rows = reader.tally(place, on_read)
+            if rows is None:
+                return None
+            total += rows
+        return total if self.limit is None else min(total, self.limit)
+
     def size(self) -> int | None:
         """Bytes of all files as they are stored."""
         sizes = [place.size() for place in self.places]

@@ -124,6 +124,10 @@ class WholeFiles(ABC, Generic[Value]):
             return None
         return len(self.rows())
 
+    def tally(self, on_read: OnRead | None = None) -> int:
+        """The number of files, bad ones among them: to tell which those are, all would have to be read."""
+        return len(self.rows())
+
     def size(self) -> int | None:
         """Bytes of all files as they are stored."""
         total = 0

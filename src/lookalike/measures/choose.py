@@ -19,7 +19,7 @@ from lookalike.scale import order_of
 from lookalike.theory import Plan
 
 if TYPE_CHECKING:
-    from lookalike.represent.weights import Frequencies
+    from lookalike.represent.document_counts import Frequencies
 
 __all__ = ["default_measure", "form_of", "forms_for", "measure_of"]
 

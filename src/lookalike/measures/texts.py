@@ -20,7 +20,7 @@ from lookalike.represent.text import shingle_texts
 from lookalike.types import Sets
 
 if TYPE_CHECKING:
-    from lookalike.represent.weights import Frequencies
+    from lookalike.represent.document_counts import Frequencies
 
 __all__ = ["Texts"]
 

@@ -1,13 +1,7 @@
 """Shingles with weights: how often each stands in a text, and how rare it is among all texts.
 
-Two passes over the texts. The first counts in how many documents each shingle stands, in a table whose size is fixed
-beforehand. The second counts each text's own shingles and weighs them. A text then is a bag: `Sets` with `weights`.
-
-The table (count-min, Cormode and Muthukrishnan 2005) has two rows of counters. A document adds one to a counter of each
-row for every distinct shingle; the smaller of the two is the count, never too low, and too high where other shingles
-fell on both. Additions come in any order: batches, threads and merged tables give the same bits. With four counters in
-a row for each shingle there is, 5% of the counts are too high, most of them by one; and weights hardly notice, since
-they go by the logarithm: of a million documents, ln(1 + N/2) is 13.1 where ln(1 + N/1) is 13.8.
+Two passes over the texts. The first counts in how many documents each shingle stands (`document_counts.py`). The second
+counts each text's own shingles and weighs them. A text then is a bag: `Sets` with `weights`.
 
     tf·idf  tf · ln(1 + N/df)
     BM25    ln(1 + (N - df + ½)/(df + ½)) · tf·(k₁ + 1) / (tf + k₁·(1 - b + b·length/mean length)), k₁ = 1.2, b = 0.75
@@ -19,33 +13,27 @@ once to float32, with the logarithm of `spec.py`: the same bits everywhere.
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from lookalike.errors import InputError
 from lookalike.jit import kernel
 from lookalike.key import PUBLIC_KEY
+from lookalike.represent.document_counts import Frequencies
 from lookalike.represent.text import shingle_texts
 from lookalike.shingle import Shingle
 from lookalike.spec import C1, C2, GOLDEN, ln, mix
-from lookalike.types import F32Array, I64Array, Sets, U64Array
+from lookalike.types import F32Array, Sets, U64Array
 
-__all__ = ["Dropped", "Frequencies", "bm25", "count_repeats", "count_shingles", "drop_frequent", "tf_idf", "weighed"]
+__all__ = ["Dropped", "bm25", "count_repeats", "count_shingles", "drop_frequent", "tf_idf", "weighed"]
 
 # The usual ones: k₁ is how soon repeats stop counting, b how far long texts are held back.
 _K1 = 1.2
 _B = 0.75
 
 _ZERO = np.uint64(0)
-_SHIFT = np.uint64(32)
-_LOW = np.uint64(0xFFFFFFFF)
-_FULL = np.uint32(0xFFFFFFFF)
 
 
 @kernel("int64(Array(int64,1,'C',readonly=True), uint64[::1], int64[::1], float32[::1], uint64[::1], int64[::1])")
@@ -80,80 +68,6 @@ def count_repeats(offsets, values, ends, times, table, places):
                 times[places[slot]] += np.float32(1.0)
         ends[row + 1] = v
     return v
-
-
-@kernel("void(Array(uint64,1,'C',readonly=True), uint32[:,::1])")
-def _add_counts(values, table):
-    """One more for each value in a counter of either row, as far as 32 bits go."""
-    width = np.uint64(table.shape[1])
-    for i in range(len(values)):
-        h = mix(values[i] ^ C1)
-        first = np.int64(((h >> _SHIFT) * width) >> _SHIFT)
-        second = np.int64(((h & _LOW) * width) >> _SHIFT)
-        table[0, first] += np.uint32(table[0, first] != _FULL)
-        table[1, second] += np.uint32(table[1, second] != _FULL)
-
-
-@kernel("void(Array(uint64,1,'C',readonly=True), Array(uint32,2,'C',readonly=True), int64[::1])")
-def _read_counts(values, table, counts):
-    """counts[i] = the smaller of the counters of values[i]."""
-    width = np.uint64(table.shape[1])
-    for i in range(len(values)):
-        h = mix(values[i] ^ C1)
-        first = np.int64(((h >> _SHIFT) * width) >> _SHIFT)
-        second = np.int64(((h & _LOW) * width) >> _SHIFT)
-        counts[i] = np.int64(min(table[0, first], table[1, second]))
-
-
-class Frequencies:
-    """In how many documents each shingle stands, counted in a table of about so many bytes."""
-
-    def __init__(self, size: int) -> None:
-        self._table = np.zeros((2, max(1, size // 8)), np.uint32)
-        self.documents = 0
-        self._length = 0
-        self._lock = threading.Lock()
-
-    def add(self, sets: Sets) -> None:
-        """Count these documents, empty ones too; their weights, where they have any, are how often shingles occur."""
-        length = len(sets.values) if sets.weights is None else int(sets.weights.sum(dtype=np.float64))
-        # Two threads that add to one counter at a time would lose one.
-        with self._lock:
-            _add_counts(sets.values, self._table)
-            self.documents += len(sets)
-            self._length += length
-
-    def merge(self, other: Frequencies) -> None:
-        """Add what another table of the same size has counted."""
-        if self._table.shape != other._table.shape:
-            raise InputError("frequencies of tables of different sizes cannot be added")
-        with self._lock:
-            room = np.uint32(_FULL) - self._table
-            self._table += np.minimum(other._table, room)
-            self.documents += other.documents
-            self._length += other._length
-
-    def of(self, values: U64Array) -> I64Array:
-        """In how many documents each of these stands: never fewer than there are, and now and then more."""
-        counts = np.empty(len(values), np.int64)
-        _read_counts(values, self._table, counts)
-        return counts
-
-    @property
-    def mean_length(self) -> float:
-        """How many shingles a document has, repeated ones counted each time."""
-        return self._length / self.documents if self.documents else 0.0
-
-    def state(self) -> dict[str, NDArray[Any]]:
-        """Everything there is to know, to be stored and given to `from_state`."""
-        return {"table": self._table.copy(), "totals": np.array([self.documents, self._length], np.int64)}
-
-    @classmethod
-    def from_state(cls, state: Mapping[str, NDArray[Any]]) -> Self:
-        restored = cls(0)
-        restored._table = np.array(state["table"], np.uint32)
-        restored.documents, restored._length = state["totals"].tolist()
-        return restored
 
 
 def count_shingles(texts: pa.Array, shingle: Shingle, key: U64Array = PUBLIC_KEY) -> Sets:

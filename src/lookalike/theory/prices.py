@@ -16,6 +16,8 @@ BAND_NS = 40.0  # per band and item: grouping 1M items x 16 bands took 0.3 to 0.
 VERIFY_NS = 1_000.0  # per candidate: exact similarity of two sets of hundreds of shingles, read from memory
 REREAD_NS = 25.0  # per shingle of an item that has a candidate: reading and shingling it again, and sorting its set
 
+PAIR_NS = 40.0  # per pair of sets where all are compared,
+PAIR_ELEMENT_NS = 0.5  # and per element of one of them
 JOIN_NS = 100.0  # per shingle where all items are joined: counting it, marking and writing entries, grouping them
 
 
@@ -62,4 +64,6 @@ def prices_of(measure: str, size: float, *, sparse: bool = False) -> Prices:
     if measure == "weighted-jaccard":
         pair = 50.0 + 5.0 * size
         return Prices(slot=100.0 + size / 10.0, band=BAND_NS, verify=pair, again=4.0 * REREAD_NS * size, pair=pair)
-    return Prices(slot=SKETCH_NS * size, band=BAND_NS, verify=VERIFY_NS, again=REREAD_NS * size)
+    # All pairs of sets are joined by their rare elements, which is less than this wherever most pairs share none.
+    pair = PAIR_NS + PAIR_ELEMENT_NS * size
+    return Prices(slot=SKETCH_NS * size, band=BAND_NS, verify=VERIFY_NS, again=REREAD_NS * size, pair=pair)

@@ -35,13 +35,14 @@ from lookalike.io.formats.json_rows import array_of, objects, types_of, wrong_ty
 from lookalike.io.json_text import record_lines
 from lookalike.io.messages import missing_column
 from lookalike.io.places import Place
+from lookalike.io.source import OnRead
 
 _PARSE_BYTES = 1 << 20
 _LARGEST_LINE = 2**31 - 2**24
 _EXACT_FLOAT = 2.0**53
 _WRITE_ROWS = 16_384
 
-__all__ = ["Sink", "count", "good_lines", "parsed", "pieces", "scan", "schema"]
+__all__ = ["Sink", "count", "good_lines", "parsed", "pieces", "scan", "schema", "tally"]
 
 
 def schema(place: Place, skip_bad: bool = False) -> pa.Schema:
@@ -57,6 +58,11 @@ def schema(place: Place, skip_bad: bool = False) -> pa.Schema:
 def count(place: Place) -> int | None:
     """Not known without reading."""
     return None
+
+
+def tally(place: Place, on_read: OnRead | None = None) -> int:
+    """The number of lines that are not blank, without parsing them."""
+    return sum(len(lines_of(block, blank=False, without=set())) for block in blocks(place, None, on_read))
 
 
 def scan(place: Place, faults: Faults, limit: int | None = None) -> pa.Schema:

@@ -15,10 +15,11 @@ from lookalike.io.faults import Faults
 from lookalike.io.formats import Piece, Reading
 from lookalike.io.messages import missing_column
 from lookalike.io.places import Place
+from lookalike.io.source import OnRead
 
 _COLUMNS = ("text",)
 
-__all__ = ["Sink", "count", "good_lines", "pieces", "schema"]
+__all__ = ["Sink", "count", "good_lines", "pieces", "schema", "tally"]
 
 
 def schema(place: Place, skip_bad: bool = False) -> pa.Schema:
@@ -29,6 +30,11 @@ def schema(place: Place, skip_bad: bool = False) -> pa.Schema:
 def count(place: Place) -> int | None:
     """Not known without reading."""
     return None
+
+
+def tally(place: Place, on_read: OnRead | None = None) -> int:
+    """The number of lines."""
+    return sum(block.count for block in blocks(place, None, on_read))
 
 
 def pieces(place: Place, reading: Reading) -> Generator[Piece, None, None]:
