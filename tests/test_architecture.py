@@ -49,6 +49,7 @@ LAYERS: list[dict[str, set[str]]] = [
         "giants": set(),
         "identify": set(),
         "leading": {"giants"},
+        "literal": {"collection"},
         "pairing": set(),
         "room": set(),
         "sample": set(),

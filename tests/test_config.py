@@ -41,7 +41,7 @@ from lookalike.shingle import Shingle, parse_normalize, parse_shingle
         ({"rows": 5}, "rows is given without bands: give both, or neither and let the plan choose"),
         ({"bands": 0, "rows": 1}, "bands is 0: it must be a whole number from 1 to 10000"),
         ({"bands": 1, "rows": 2.0}, "rows is 2.0: it must be a whole number from 1 to 10000"),
-        ({"verify": "maybe"}, "verify is 'maybe': it must be one of exact, sketch, none"),
+        ({"verify": "maybe"}, "verify is 'maybe': it must be one of exact, text, sketch, none"),
         ({"cluster": "all"}, "cluster is 'all': it must be one of representative, components"),
         ({"unit": "word"}, "unit is 'word': it must be one of document, paragraph, line"),
         ({"seed": -1}, "seed is -1: it must be a whole number from 0 to 2^128 - 1"),

@@ -19,7 +19,8 @@ The options of the first three:
     weights     how much a shingle counts in weighted Jaccard and cosine: tf-idf, bm25 or count
     column, id  which columns hold the items and their ids (several columns are joined)
     vectors, sets  the column with the items, where it is to be taken for vectors, or for sets
-    verify      "exact" (precision 1), "sketch" (estimated similarity), or "none" (candidates as they are)
+    verify      "exact" (precision 1), "text" (by the texts or elements themselves, which nobody can forge), "sketch"
+                (estimated similarity), or "none" (candidates as they are)
     cluster     "representative" (every removed item matches its keeper), or "components"
     keep        first, last, longest, shortest, max:COLUMN, min:COLUMN, prefer:COLUMN=a,b, or a callable
     exact       identical items only

@@ -26,6 +26,7 @@ from lookalike.giants import LARGE, BucketLists, Join, Lists, in_large
 from lookalike.grouping import MOST, Grouped, Part
 from lookalike.items import ItemBatch
 from lookalike.leading import Leading
+from lookalike.literal import Literals
 from lookalike.measures import Judge, Measure, compares_elements
 from lookalike.parallel import ordered_map
 from lookalike.progress import Progress
@@ -86,6 +87,8 @@ class Comparing:
     all_pairs: bool
     max_pairs: int
     specimens: Specimens
+    # Compares matches by what their items are made of, where that is asked for.
+    literals: Literals | None = None
     spilled: int = 0
     # Pairs of items that the matches so far stand for.
     pairs: int = 0
@@ -123,6 +126,8 @@ class Comparing:
         """Forget the rows."""
         for store in self.stores:
             store.close()
+        if self.literals is not None:
+            self.literals.close()
 
     def _read(self, wanted: BoolArray, number: U16Array, place: U32Array) -> None:
         judge, room, ceiling = self.judge, Room(self.memory, self.threads), Ceiling(self.memory)
@@ -138,6 +143,8 @@ class Comparing:
             with room.enter(batch, self.collection.items.source):
                 offsets, words = judge.rows(self.measure.represent(values, groups))
             items = chosen + batch.first
+            if self.literals is not None:
+                self.literals.put(items, values)
             for each in np.unique(number[items]):
                 mine = number[items] == each
                 first, end = int(place[items[mine][0]]), int(place[items[mine][-1]]) + 1
@@ -401,6 +408,11 @@ class Comparing:
         tally: PairTally | None,
         hits: tuple[I64Array, U16Array] | None = None,
     ) -> None:
+        if self.literals is not None:
+            good, similarity = self.literals.confirmed(left, right)
+            self.counts.refused_matches += int((~good).sum())
+            left, right, similarity = left[good], right[good], similarity[good]
+            hits = None if hits is None else _of_some(hits, good)
         weights = self.folds.weights(left, right)
         if tally is not None and len(left):
             sure = np.full(len(left), hits is None)
@@ -410,6 +422,13 @@ class Comparing:
         self.pairs += int(weights.sum())
         if self.all_pairs and self.pairs + self.folds.within > self.max_pairs:
             raise OptionError(too_many(self.pairs + self.folds.within, self.max_pairs, "at least "))
+
+
+def _of_some(hits: tuple[I64Array, U16Array], good: BoolArray) -> tuple[I64Array, U16Array]:
+    """The bands in which some of the pairs met."""
+    ends, bands = hits
+    counts = np.diff(ends)
+    return np.concatenate([[0], np.cumsum(counts[good])]).astype(np.int64), bands[np.repeat(good, counts)]
 
 
 def _tasks(pairs: Iterator[tuple[I64Array, I64Array]]) -> Iterator[_Task]:

@@ -21,7 +21,7 @@ from lookalike.shingle import Shingle, parse_shingle
 
 __all__ = ["CLUSTERINGS", "UNITS", "VERIFICATIONS", "WEIGHTS", "Config", "check_options", "make_config"]
 
-VERIFICATIONS = ("exact", "sketch", "none")
+VERIFICATIONS = ("exact", "text", "sketch", "none")
 CLUSTERINGS = ("representative", "components")
 UNITS = ("document", "paragraph", "line")
 WEIGHTS = ("tf-idf", "bm25", "count")
@@ -55,6 +55,8 @@ class Config:
     shingle: Shingle = field(default_factory=lambda: parse_shingle("word:5"))
     # Precision is 1: each candidate is compared on the items themselves.
     verify: str = "exact"
+    # And by what they are made of, not by hashes, so that no collision can be forged.
+    verify_text: bool = False
     # Every removed item matches the item that is kept in its place.
     cluster: str = "representative"
     keep: str | Callable[[dict[str, Any]], Any] = "first"
@@ -151,7 +153,9 @@ def make_config(
         raise OptionError(f"audit is {audit!r}: it must be a number of items, 0 for none")
     if exact and bands is not None:
         raise OptionError("exact finds identical items only and has no bands and rows: give one or the other")
-    if exact and verify != "exact":
+    if verify == "text" and max_share is not None:
+        raise OptionError("verify=text compares all tokens of texts: it does not go with max_share")
+    if exact and verify not in ("exact", "text"):
         raise OptionError(f"exact finds identical items only: it does not go with verify={verify!r}")
     if exact and tokens is not None:
         raise OptionError("exact finds identical items only: it does not go with a tokens callable")
@@ -191,7 +195,8 @@ def make_config(
         bands=None if bands is None else int(bands),
         rows=None if rows is None else int(rows),
         shingle=shingle,
-        verify=verify,
+        verify="exact" if verify == "text" else verify,
+        verify_text=verify == "text",
         cluster=cluster,
         keep=keep,
         exact=exact,
@@ -213,6 +218,11 @@ def make_config(
 
 def check_options(config: Config, form: str) -> None:
     """Refuse options that items of this form have no use for, now that their form is known."""
+    if config.verify_text and (form not in ("text", "sets") or config.measure not in (None, "jaccard", "containment")):
+        raise OptionError(
+            "verify=text is for the Jaccard similarity and containment of text and sets, and for identical ones: "
+            "use exact"
+        )
     if form == "text" or not config.of_text:
         return
     name = config.of_text[0]

@@ -32,6 +32,9 @@ class Counts:
     unaudited_items: int = 0
     # Items that are identical to an earlier one.
     identical: int = 0
+    # Of those that seemed so by their hashes, which ones are not by what they are made of (verify="text").
+    refused_identical: int = 0
+    refused_matches: int = 0
     candidates: int = 0
     matches: int = 0
     # Items in the largest bucket of any band, and what became of buckets that were too large to compare pair by pair.

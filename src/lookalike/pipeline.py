@@ -28,6 +28,7 @@ from lookalike.frequencies import count_frequencies, needs_frequencies
 from lookalike.grouping import MOST, Grouped, fold, group_bands
 from lookalike.io.source import Source
 from lookalike.items import Items
+from lookalike.literal import Literals, split_folds
 from lookalike.matched import Matched, chance_of, matches_file
 from lookalike.measures import Judge, default_measure, measure_of
 from lookalike.planning import Expected, plan_run
@@ -125,6 +126,9 @@ class _Run:
     def _match(self, sketched: Sketched) -> Matched:
         config, counts, sketches = self.config, self.counts, sketched.sketches
         folds = fold(sketches, config.memory // 4, self.collection.references)
+        if config.verify_text:
+            folds, counts.refused_identical = split_folds(self.collection, config, folds, self.progress)
+            self._lap("reading identical items again")
         counts.identical = folds.identical
         if self.verb == "pairs" and folds.within > config.max_pairs:
             raise OptionError(too_many(folds.within, config.max_pairs))
@@ -153,6 +157,7 @@ class _Run:
         comparing = Comparing(
             self.collection, self.measure, judge, config.scale, folds, counts, self.work, config.memory,
             config.threads, self.progress, self.verb == "pairs", config.max_pairs, specimens,
+            self._literals(len(sizes)),
         )  # fmt: skip
         try:
             comparing.load(grouped, sizes)
@@ -171,7 +176,16 @@ class _Run:
             comparing.close()
         pairs = sum(folds.unfolded(left, right) for left, right, _ in matches.stretches()) + folds.within
         spilled = sketches.spilled + comparing.spilled + matches.spilled
+        spilled += 0 if comparing.literals is None else comparing.literals.spilled
         return Matched(folds, matches, pairs, clustering, tally, counts, self.seconds, spilled, specimens.texts)
+
+    def _literals(self, items: int) -> Literals | None:
+        """What compares matches by what they are made of, where that is asked for and there are any."""
+        if not self.config.verify_text or self.plan is None:
+            return None
+        return Literals(
+            self.config, self.collection.items.form, items, self.work, directed=self.config.scale.is_directed
+        )
 
     def _for_matches(self) -> int:
         """Bytes of matches that may be held: they stand beside the rows, and are sorted there."""

@@ -50,7 +50,7 @@ def report(found: Found) -> dict[str, Any]:
         "compared": compared(found.items),
         "normalize": sorted(config.shingle.normalize) if found.items.form == "text" else [],
         **_of_text(found),
-        "verify": config.verify,
+        "verify": "text" if config.verify_text else config.verify,
         "seed": seed_shown(config.seed),
         **asdict(counts),
         "pairs": matched.pairs,
@@ -230,6 +230,12 @@ def warnings(data: dict[str, Any]) -> list[str]:
     if data["empty"] > 0.05 * items and not few:
         what = ": no word at all" if data["form"] == "text" else ""
         out.append(f"{data['empty'] / items:.0%} of the items have nothing to compare{what}")
+    forged = (("refused_identical", "item", "identical"), ("refused_matches", "pair", "alike"))
+    out += [
+        f"{counted(data[name], noun)} {what} by hashes, but not by the texts or elements: made to collide"
+        for name, noun, what in forged
+        if data[name]
+    ]
     if data["bad_items"]:
         out.append(f"{counted(data['bad_items'], 'item')} cannot be compared: kept, and like nothing")
     if data["invalid_utf8"]:

@@ -82,6 +82,7 @@ class VerifyChoice(StrEnum):
     """How candidates are checked."""
 
     exact = "exact"
+    text = "text"
     sketch = "sketch"
     none = "none"
 
@@ -228,7 +229,11 @@ Cluster = Annotated[
 ]  # fmt: skip
 Verify = Annotated[
     VerifyChoice,
-    typer.Option("--verify", help="exact: precision 1; sketch: estimated; none: candidates.", rich_help_panel=_MATCH),
+    typer.Option(
+        "--verify",
+        help="exact: precision 1; text: by the texts themselves, not by hashes; sketch: estimated; none: candidates.",
+        rich_help_panel=_MATCH,
+    ),
 ]
 
 Bands = Annotated[int | None, typer.Option("--bands", help="b, instead of a plan.", rich_help_panel=_EXPERT)]

@@ -29,7 +29,7 @@ from lookalike.theory import Plan
 from lookalike.types import F64Array, I64Array, Sets, U32Array, U64Array
 from lookalike.verify.jaccard import similarities, sort_sets
 
-__all__ = ["Identity", "Jaccard", "SetJudge", "SketchJudge", "in_groups"]
+__all__ = ["Identity", "Jaccard", "SetJudge", "SketchJudge", "in_groups", "whole_text"]
 
 
 class Jaccard:
@@ -137,11 +137,7 @@ class Identity:
         self._form = form
         self._key = key_of(config.seed)
         self._dimensions = dimensions
-        # A shingle longer than any text is the whole normalised text. Punctuation becomes white space, which must not
-        # tell "a, b" and "a b" apart.
-        normalize = config.shingle.normalize
-        normalize |= {"whitespace"} if "punctuation" in normalize else set()
-        self._whole = Shingle("char", 1 << 30, False, normalize) if config.exact_normalized else None
+        self._whole = whole_text(config)
 
     def represent(self, items: pa.Array, groups: U64Array | None = None) -> Sets:
         return in_groups(self._represent(items), groups)
@@ -182,6 +178,17 @@ class Identity:
 
     def judge(self, config: Config) -> Judge | None:
         return SetJudge(config.threshold)
+
+
+def whole_text(config: Config) -> Shingle | None:
+    """What makes texts identical: a shingle longer than any, the whole normalised text; None for their bytes.
+
+    Punctuation becomes white space, which must not tell "a, b" and "a b" apart.
+    """
+    if not config.exact_normalized:
+        return None
+    normalize = config.shingle.normalize
+    return Shingle("char", 1 << 30, False, normalize | ({"whitespace"} if "punctuation" in normalize else set()))
 
 
 def in_groups(sets: Sets, groups: U64Array | None) -> Sets:

@@ -73,7 +73,7 @@ def _meaning(report: Fields) -> str:
     gone = f"{removed:,} {noun}s were removed, each" if removed > 1 else f"One {noun} was removed,"
     if identity:
         return f"{gone} identical to one that was kept."
-    if words(report, "verify") != "exact":
+    if words(report, "verify") not in ("exact", "text"):
         return f"{gone} taken for a near-duplicate of one that was kept, without its exact {told(report)}."
     if words(report, "cluster") == "representative":
         return f"{gone} verified to match the one kept in its place, at {alike}."

@@ -32,6 +32,8 @@ _COUNTS = (
     ("skipped_rows", "rows skipped", "could not be read"),
     ("references", "references", "items of the collection that was compared against"),
     ("identical", "identical copies", "of an earlier item, folded into one before the comparison"),
+    ("refused_identical", "refused copies", "identical by hashes, but not by what they are made of"),
+    ("refused_matches", "refused matches", "alike by hashes, but not by what they are made of"),
     ("candidates", "candidates", "shared a band"),
     ("candidates_rejected", "candidates rejected", "below the threshold when verified"),
     ("matches", "matches", "candidates at or above the threshold, copies folded"),
@@ -58,7 +60,14 @@ _DISTANCE = {
 _ALL = {"candidates": "pairs that a first look did not rule out"}
 
 # What only some options count, only text has, and only bands; it is shown all the same where it is not 0.
-_OPTIONS_ONLY = ("html_fallback", "html_broken", "dropped_shingles", "emptied_items")
+_OPTIONS_ONLY = (
+    "html_fallback",
+    "html_broken",
+    "dropped_shingles",
+    "emptied_items",
+    "refused_identical",
+    "refused_matches",
+)
 _TEXT_ONLY = ("short", "invalid_utf8")
 _BANDS_ONLY = ("largest_bucket", "giant_buckets", "giant_items", "led_items", "unexamined_items")
 
@@ -187,6 +196,7 @@ def _words(report: Fields) -> str:
     said.append(
         {
             "exact": f"Every candidate was verified by its exact {told(report)}.",
+            "text": f"Every match was verified by its exact {told(report)}, of the items themselves and not of hashes.",
             "sketch": f"Candidates were judged by their sketches, not by exact {told(report)}.",
             "none": "Candidates were not verified.",
         }.get(words(report, "verify") if plan else "", "")

@@ -262,7 +262,7 @@ def shingle_rows(
     Apart from it because most runs never need this one, and compiling it takes as long again.
 
     If `spans` has room, it is also told where each shingle of a row stands: the i-th, s.codes[i], at
-    data[spans[i,0] : spans[i,1]], repeated ones each time, and tally[2] is how many. Those bytes, shingled alone, have
+    data[spans[i,0] : spans[i,1]], repeated ones each time. Those bytes, shingled alone, have
     the shingle among theirs (where a character became several, or a run of digits one, the span takes all of it).
     """
     want_spans = len(spans) > 0
@@ -272,8 +272,8 @@ def shingle_rows(
         start, end = offsets[row], offsets[row + 1]
         count, invalid = full_row(data, start, end, flags, tables, s, origin, reach, span, want_spans)
         n = _char_shingles(s, count, k, parts) if flags & CHAR else _word_shingles(s, count, k, parts)
+        tally[2] = count
         if want_spans:
-            tally[2] = n
             for i in range(n):
                 spans[i, 0] = span[s.places[i], 0]
                 spans[i, 1] = span[s.ends[min(i + k, count) - 1] - 1, 1]

@@ -17,7 +17,7 @@ from lookalike.represent.unicode import tables
 from lookalike.shingle import Shingle
 from lookalike.types import I64Array, Sets, U8Array, U64Array
 
-__all__ = ["shingle_texts", "spans_of"]
+__all__ = ["shingle_texts", "spans_of", "tokens_of"]
 
 # Token positions inside one row are 32-bit: two gigabytes of normalised text, a third of that in the worst case.
 LONGEST_ROW = (2**31 - 1) // 3 - kernels.PAD
@@ -95,6 +95,23 @@ def _shingle_callable(
     return Sets(sets.offsets, sets.values, sets.fingerprints, invalid, short)
 
 
+def tokens_of(text: bytes, shingle: Shingle) -> list[bytes]:
+    """The tokens of one text as they are hashed: normalised, in UTF-8, in order."""
+    if shingle.tokens is not None:
+        return [token.encode("utf-8", "surrogatepass") for token in shingle.tokens(text.decode("utf-8", "replace"))]
+    scratch, flags, tally = memory.scratch(len(text)), _flags(shingle), np.zeros(3, np.int64)
+    row = (
+        np.frombuffer(text, np.uint8), np.array([0, len(text)]), 0, shingle.k, flags, PUBLIC_KEY, tables(), scratch,
+        np.empty(len(text) + 2, np.uint64), np.zeros(2, np.int64), np.empty((1, 2), np.uint64), tally,
+    )  # fmt: skip
+    if flags & ~kernels.LOWER or not kernels.shingle_words(*row):
+        kernels.shingle_rows(*row, *_NO_SPANS)
+    count = int(tally[2])
+    places, ends = scratch.places[:count].tolist(), scratch.ends[:count].tolist()
+    whole = scratch.out[: max(ends, default=0)].tobytes()
+    return [whole[begin:end] for begin, end in zip(places, ends, strict=True)]
+
+
 def spans_of(text: str | bytes, shingle: Shingle, key: U64Array = PUBLIC_KEY) -> tuple[U64Array, I64Array]:
     """Every shingle of one text, and the bytes of the UTF-8 text that it stands on, as (start, end) rows."""
     raw = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
@@ -109,12 +126,12 @@ def spans_of(text: str | bytes, shingle: Shingle, key: U64Array = PUBLIC_KEY) ->
         kernels.shingle_words(*row)
         count = int(tally[2])
         k = min(shingle.k, count)
-        shingles = count - k + 1 if count else 0
-        spans = np.stack([scratch.places[:shingles], scratch.ends[max(k - 1, 0) : count]], axis=1).astype(np.int64)
+        begins, ends = scratch.places[: count - k + 1], scratch.ends[max(k - 1, 0) : count]
+        spans = np.stack([begins[: len(ends)], ends], axis=1).astype(np.int64)
     else:
         spans = np.empty((tokens, 2), np.int64)
         origin, reach = np.empty(points, np.int64), np.empty(points, np.int64)
         kernels.shingle_rows(*row, origin, reach, np.empty((size, 2), np.int64), spans)
-        shingles = int(tally[2])
-        spans = spans[:shingles]
-    return scratch.codes[:shingles].copy(), spans
+    count = int(tally[2])
+    shingles = count - min(shingle.k, count) + 1 if count else 0
+    return scratch.codes[:shingles].copy(), spans[:shingles]
