@@ -182,7 +182,7 @@ def plan(
         return plan_for(config, int(items), open_source(sample))
     return choose(
         config.scale.limit, recall, bands=bands, rows=rows, items=int(items), measure=config.measure or "jaccard",
-        exhaustive=config.measure not in (None, "jaccard"),
+        exhaustive=True,
     )  # fmt: skip
 
 

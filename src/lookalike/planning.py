@@ -165,7 +165,7 @@ def plan_for(config: Config, count: int, source: Source) -> Plan:
     sample = sample_items(items, measure, config)
     if sample.rows == 0:
         raise InputError("there are no items in the sample")
-    return _on_sample(items, config, sample, count, exhaustive=config.scale.measure != "jaccard")
+    return _on_sample(items, config, sample, count, exhaustive=True)
 
 
 def _plan_on_sample(collection: Collection, config: Config, frequencies: Frequencies | None, rows: int) -> Plan:

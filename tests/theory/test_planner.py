@@ -237,3 +237,15 @@ def test_a_recall_out_of_reach_is_refused_with_the_nearest_that_can_be_reached()
     with pytest.raises(OptionError, match=r"needs 4,603 slots or more, and max_slots=4096 reach 0.9834"):
         plan(0.001)
     assert plan(0.001, 0.98).rows == 1
+
+
+def test_sets_are_compared_in_full_only_where_that_takes_a_moment() -> None:
+    few = plan(0.8, 0.99, items=500, exhaustive=True)
+    assert few.exhaustive
+    assert few.expected_recall == 1.0
+    assert "so few items that all pairs are compared" in few.why
+    assert not plan(0.8, 0.99, items=500).exhaustive
+    assert not plan(0.8, 0.99, items=5000, exhaustive=True).exhaustive
+    assert not plan(0.8, 0.99, items=500, set_size=5000, exhaustive=True).exhaustive
+    with pytest.raises(OptionError, match="it needs"):
+        plan(0.001, 0.999999, items=5000, exhaustive=True)

@@ -91,7 +91,7 @@ def _from_options(options: dict[str, Any], items: int) -> Plan:
     config = make_config(**options)
     return choose(
         config.scale.limit, config.recall, bands=config.bands, rows=config.rows, items=items,
-        measure=config.measure or "jaccard", exhaustive=config.measure not in (None, "jaccard"),
+        measure=config.measure or "jaccard", exhaustive=True,
     )  # fmt: skip
 
 

@@ -29,7 +29,8 @@ With a thousand items unrelated pairs are rare anyway, and r = 4, b = 9 is enoug
 
 A stable projection has a width too, and each of a few is tried: wide intervals agree often and need many rows,
 narrow ones the other way round. Where all pairs can be compared at a known price (vectors: by matrix products),
-that is one more choice, with a recall of 1 and no bands at all.
+that is one more choice, with a recall of 1 and no bands at all; and it is always taken where it takes no more than a
+moment, sets among them.
 """
 
 import math
@@ -266,10 +267,13 @@ def plan(
         found = [(option, search) for search in searches for option in search.options(recall)]
         found.sort(key=lambda each: (each[0].cost.total, each[0].slots))
         whole_cost = searches[0].exhaustive() if exhaustive and prices.pair is not None else None
+        few = whole_cost is not None and whole_cost.cost.verify * items <= MOMENT_NS
+        # The price of a pair of sets is a guess at how much they share, and holds for a moment's worth of them.
+        if measure == "jaccard" and not few:
+            whole_cost = None
         if not found and whole_cost is None:
             raise OptionError(_out_of_reach(searches[0].slot, threshold, recall, most))
         asked: float | None = recall
-        few = whole_cost is not None and whole_cost.cost.verify * items <= MOMENT_NS
         if whole_cost is not None and (few or not found or whole_cost.cost.total <= found[0][0].cost.total):
             chosen, others = whole_cost, [option for option, _ in found]
             why = "so few items that all pairs are compared" if few else _why_exhaustive(chosen, others)
