@@ -128,6 +128,6 @@ def test_the_memory_may_be_of_any_kind() -> None:
     frequencies = Frequencies(exact=10_000, width=64, allocate=allocate)
     frequencies.add(plain_sets(documents))
     # The hash table has 2,048 elements at first, then up to 10,000; the table of counters has two rows.
-    assert asked == [(16384, 8), (16384, 4), (32768, 8), (32768, 4), (128, 4)]
+    assert asked == [(8192, 8), (8192, 4), (16384, 8), (16384, 4), (32768, 8), (32768, 4), (128, 4)]
     counts = Counter(x for document in documents for x in document)
     assert all(frequencies.of(np.array(list(counts), np.uint64)) >= np.array(list(counts.values())))

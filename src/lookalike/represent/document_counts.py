@@ -156,8 +156,8 @@ class Frequencies:
             add_counts(values, times, self._table)
 
     def _grow(self) -> None:
-        """Put what was counted into a larger hash table: four times as large, and twice as large as needed at most."""
-        slots = min(4 * len(self._elements), 1 << (2 * self._exact - 1).bit_length())
+        """Put what was counted into a hash table of twice the size."""
+        slots = min(2 * len(self._elements), 1 << (2 * self._exact - 1).bit_length())
         elements, counts = self._listed()
         self._elements, self._counts = self._allocate(slots, np.uint64), self._allocate(slots, np.uint32)
         count_exactly(elements, counts, self._elements, self._counts, 0, slots)
