@@ -7,8 +7,8 @@ first compilation on a machine takes seconds; `on_compile` is told, so that the 
 `device` marks the small functions that kernels call. They are inlined by LLVM and never called from Python.
 
 Numba notices a change of a kernel's own file, not of a file it imports device functions from: after changing `spec.py`,
-`key.py`, `simd.py`, this file, `draws.py` and `turning.py` in `sketch`, or `decode.py` and `tokens.py` in `represent`, run
-`make clean`.
+`key.py`, `simd.py`, this file, `draws.py` and `turning.py` in `sketch`, or `decode.py` and `tokens.py` in `represent`,
+run `make clean`.
 """
 
 from __future__ import annotations
