@@ -4,9 +4,9 @@ The row of a vector has a signature of 512 sign bits, its length, and its compon
 
     [8 words: signature] [1 word: length as float64] [d/2 words: components, two float32 each]
 
-The signature is made of other random directions than the bands, so that both are independent: a pair passes it with the
-chance that Binomial(512, 1 - p(s)) does not exceed `most`, which is set so that one in 100,000 pairs at the threshold
-is lost, and fewer above it.
+Each bit of the signature has a direction of its own (`sketch/planes.py`), and none that a band has. So for every two
+vectors the bits that differ are Binomial(512, 1 - p(s)), whatever the bands say: a pair passes with the chance that
+these do not exceed `most`, which is set so that one in 100,000 pairs at the threshold is lost, and fewer above it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from lookalike.config import Config
 from lookalike.measures.base import Judge
 from lookalike.measures.rows import Comparable
 from lookalike.represent.vectors import dense
-from lookalike.sketch.rotation import flips, rotate_signs, sign_bits, width_of
+from lookalike.sketch.planes import plane_signs
+from lookalike.sketch.rotation import sign_bits, width_of
 from lookalike.sketch.signs import blocks_for, sign_keys
 from lookalike.theory import Plan
 from lookalike.theory.families import cosine as agreeing
@@ -52,7 +53,6 @@ class Cosine:
         self.dimensions = dimensions
         self.seed = seed
         self._hashed = plan is not None and not plan.exhaustive
-        self._flips: tuple[int, F32Array] | None = None
 
     def represent(self, items: pa.Array, groups: U64Array | None = None) -> Dense:
         found = dense(items, self.dimensions)
@@ -65,12 +65,9 @@ class Cosine:
         return in_groups(found, groups)
 
     def keys(self, items: Dense, bands: int, rows: int) -> U64Array:
-        blocks, width = blocks_for(bands, rows, self._width), self._width
-        bits = np.empty((len(items), blocks, width // 64), np.uint64)
-        if bands:
-            if self._flips is None or self._flips[0] != blocks:
-                self._flips = blocks, flips(blocks, width, self.seed)
-            rotate_signs(items.values, self._flips[1], bits)
+        if not bands:
+            return np.empty((0, len(items)), np.uint64)
+        bits = sign_bits(items.values, blocks_for(bands, rows, self._width), self.seed)
         return grouped_keys(sign_keys(bits, bands, rows), items)
 
     @cached_property
@@ -100,9 +97,7 @@ def grouped_keys(keys: U64Array, items: Dense) -> U64Array:
 
 def signatures(vectors: F32Array, seed: int, bits: int) -> U64Array:
     """So many sign bits of each vector, as words: not those of the bands."""
-    blocks = -(-bits // width_of(vectors.shape[1]))
-    words = sign_bits(vectors, blocks, seed ^ _SIGNATURE_SEED)
-    return np.ascontiguousarray(words.reshape(len(vectors), blocks * words.shape[2])[:, : bits // 64])
+    return plane_signs(vectors, bits, seed ^ _SIGNATURE_SEED)
 
 
 def most_differing(threshold: float, bits: int, loss: float = _LOSS) -> int:
