@@ -173,7 +173,8 @@ class CosineJudge(Comparable):
         return Likeness(first, _WORDS, most_differing(self.threshold, _BITS))
 
     def scan(self, offsets: I64Array, words: U64Array, threads: int) -> Iterator[tuple[I64Array, I64Array]]:
-        return all_pairs_above(self._unit(offsets, words), self.threshold, threads)
+        # Of no rows it is not known how wide they are.
+        return all_pairs_above(self._unit(offsets, words), self.threshold, threads) if len(words) else iter(())
 
     def _unit(self, offsets: I64Array, words: U64Array) -> F32Array:
         """The vectors of rows, scaled to length 1."""
