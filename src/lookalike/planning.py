@@ -138,7 +138,7 @@ def _plan_on_sample(collection: Collection, config: Config, frequencies: Frequen
 def _on_sample(items: Items, config: Config, sample: Sample, count: int, *, exhaustive: bool) -> Plan:
     scale = config.scale
     # Pairs that match are compared whatever the plan is; and where they are many, leaders see to them.
-    others = sample.similarities > scale.limit if scale.is_distance else sample.similarities < scale.limit
+    others = ~scale.meets(sample.similarities)
     background = sample.similarities[others], sample.shares[others]
     return plan(
         config.scale.limit,

@@ -101,10 +101,12 @@ def norm(vector: Sequence[float]) -> float:
 
 
 def cosine(x: Sequence[float], y: Sequence[float]) -> float:
-    """Of vectors that are not zero: products of float32 are exact, and the sum is rounded once."""
-    if x == y:
-        return 1.0
-    return max(-1.0, min(1.0, math.fsum(a * b for a, b in zip(x, y, strict=True)) / (norm(x) * norm(y))))
+    """Of vectors that are not zero: products of float32 are exact, and the sum is rounded once.
+
+    Within what the rounding to float32 can do to parallel vectors it is 1.
+    """
+    found = max(-1.0, math.fsum(a * b for a, b in zip(x, y, strict=True)) / (norm(x) * norm(y)))
+    return 1.0 if found >= 1 - 2**-45 else found
 
 
 def uniform(hashed: int) -> float:

@@ -63,7 +63,7 @@ class WeightedJaccard:
             return None
         if config.verify == "sketch":
             raise OptionError("verify=sketch is not for weighted-jaccard: use exact or none")
-        return BagJudge(config.threshold, weighted_jaccard, "least")
+        return BagJudge(config.scale.threshold, weighted_jaccard, "least")
 
 
 class SparseCosine:
@@ -92,7 +92,7 @@ class SparseCosine:
             return None
         if config.verify == "sketch":
             raise OptionError("verify=sketch is for the cosine of dense vectors: use exact or none")
-        return BagJudge(config.threshold, sparse_cosine, "product")
+        return BagJudge(config.scale.threshold, sparse_cosine, "product")
 
 
 class BagJudge(Comparable):

@@ -135,7 +135,7 @@ class CosineJudge(Comparable):
 
     def __init__(self, config: Config, *, signed: bool = True) -> None:
         self._config = config
-        self.threshold = config.threshold
+        self.threshold = config.scale.threshold
         self._seed = config.seed
         # Words of a row's signature; where no bucket is walked, none is needed.
         self._words = _WORDS if signed else 0
@@ -193,7 +193,7 @@ class SignJudge(Comparable):
     BITS = 1024
 
     def __init__(self, config: Config) -> None:
-        self.threshold = config.threshold
+        self.threshold = config.scale.threshold
         self._seed = config.seed
 
     def lengths(self, sizes: U32Array) -> I64Array:
