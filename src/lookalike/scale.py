@@ -8,8 +8,8 @@ nothing, so a limit that is met exactly stays met. Only where people see it does
 Ties. Components and weights are float32: each is off by up to 2⁻²⁴ of itself from the number that was meant, and 0.1
 is 0.1000000015. Where that decides whether a pair meets the limit, it does; here alone it is decided (`threshold`).
 
-- A vector is moved by up to 2⁻²⁴ of its length, so the angle of two by up to 2⁻²³. Twice that is allowed, for scores are
-  rounded as well: a cosine meets the limit t from cos(arccos t + 2⁻²²) on, and parallel vectors meet a limit of 1.
+- A vector is moved by up to 2⁻²⁴ of its length, so the angle of two by up to 2⁻²³. Twice that is allowed, for scores
+  are rounded as well: a cosine meets the limit t from cos(arccos t + 2⁻²²) on, and parallel vectors a limit of 1.
 - A distance d is changed by up to 2⁻²⁴ of both lengths together. Lengths are not looked at: they count as 16 times the
   distance, and a distance meets its limit up to 1 + 2⁻²⁰ of it, a millionth more. Where points lie further out than
   that (1,000,000.1 and 1,000,000.2), float32 has not the digits for the limit: take the mean off first.
