@@ -84,8 +84,9 @@ def plan_run(
         short = sum(count or 0 for count in counts) < LONG_RUN and stored < _LARGE
     if short or not collection.items.source.files:
         return given, None
-    measure = measure_of(config, collection.items.form, frequencies=frequencies)
-    sample = sample_items(collection.items, measure, config, rows=_SAMPLE_ROWS)
+    ours = collection.items
+    measure = measure_of(config, ours.form, ours.dimensions, frequencies=frequencies)
+    sample = sample_items(ours, measure, config, rows=_SAMPLE_ROWS)
     items = _items(sample, sizes, counts)
     text = int(items * sample.text_bytes / max(1, sample.items))
     if (items < LONG_RUN and text < _LONG_TEXT) or sample.items < 2:

@@ -11,7 +11,16 @@ from lookalike.collide.buckets import Likeness
 from lookalike.config import Config
 from lookalike.types import BoolArray, Dense, F64Array, I64Array, Sets, U32Array, U64Array
 
-__all__ = ["ElementJudge", "Judge", "Measure", "Represented", "compares_elements", "is_binary_like", "is_list"]
+__all__ = [
+    "ElementJudge",
+    "Judge",
+    "Measure",
+    "Represented",
+    "compares_elements",
+    "has_weights",
+    "is_binary_like",
+    "is_list",
+]
 
 Represented = Sets | Dense
 
@@ -100,3 +109,10 @@ def is_binary_like(kind: pa.DataType) -> bool:
 def is_list(kind: pa.DataType) -> bool:
     """Whether a column of this type holds lists: sets, or vectors."""
     return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
+
+
+def has_weights(kind: pa.DataType) -> bool:
+    """Whether a column of this type holds elements with weights."""
+    if is_list(kind):
+        return bool(pa.types.is_struct(kind.value_type))
+    return bool(pa.types.is_map(kind) or pa.types.is_struct(kind))

@@ -32,8 +32,8 @@ class Containment:
 
     name = "containment"
 
-    def __init__(self, texts: Texts) -> None:
-        self._sets = Jaccard(texts, 0, 0)
+    def __init__(self, texts: Texts, columns: int | None = None) -> None:
+        self._sets = Jaccard(texts, 0, 0, columns)
 
     def represent(self, items: pa.Array, groups: U64Array | None = None) -> Sets:
         return self._sets.represent(items, groups)

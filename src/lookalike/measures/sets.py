@@ -16,7 +16,7 @@ import pyarrow as pa
 from lookalike.collide.band import band_keys
 from lookalike.collide.prefix import prefix_lengths
 from lookalike.config import Config
-from lookalike.measures.base import Judge, is_list
+from lookalike.measures.base import Judge, has_weights, is_list
 from lookalike.measures.rows import Comparable
 from lookalike.measures.texts import Texts
 from lookalike.represent.buffers import text_buffers
@@ -35,19 +35,28 @@ class Jaccard:
 
     name = "jaccard"
 
-    def __init__(self, texts: Texts, slots: int, seed: int) -> None:
+    def __init__(self, texts: Texts, slots: int, seed: int, columns: int | None = None) -> None:
+        """With `columns` items are rows of 0 and 1, and as many of each."""
         self._texts = texts
         self.slots = slots
         self.seed = seed
+        self._columns = columns
 
     @cached_property
     def _constants(self) -> tuple[U32Array, U32Array]:
         return constants(self.slots, self.seed)
 
     def represent(self, items: pa.Array, groups: U64Array | None = None) -> Sets:
-        """A list column is a column of sets; anything else must be text."""
-        sets = element_sets(items) if is_list(items.type) else self._texts.sets(items)
-        return in_groups(sets, groups)
+        """Rows of 0 and 1, elements with weights, lists of elements; anything else must be text."""
+        return in_groups(self._sets(items), groups)
+
+    def _sets(self, items: pa.Array) -> Sets:
+        if self._columns is not None or has_weights(items.type):
+            # Text and lists, which are more common, need not load these.
+            from lookalike.represent.columns import column_sets, unweighted_sets
+
+            return unweighted_sets(items) if self._columns is None else column_sets(items, self._columns)
+        return element_sets(items) if is_list(items.type) else self._texts.sets(items)
 
     def sketch(self, sets: Sets) -> U32Array:
         """K slots an item."""
@@ -150,7 +159,7 @@ class Identity:
         return Sets(ends, np.ascontiguousarray(prints[present, 0]), prints, bad=bad)
 
     def _represent(self, items: pa.Array) -> Sets:
-        if self._form in ("vectors", "bits"):
+        if self._form in ("vectors", "bits", "columns"):
             return self._printed(items)
         if self._form == "bags":
             from lookalike.represent.bags import bags
