@@ -45,6 +45,7 @@ LAYERS: list[dict[str, set[str]]] = [
     {
         "auditing": set(),
         "collection": set(),
+        "connecting": {"giants"},
         "giants": set(),
         "identify": set(),
         "leading": {"giants"},
@@ -82,6 +83,7 @@ ONLY = {
     "pairing": {"collide", "store", "types"},
     "giants": {"collide", "grouping", "store", "types"},
     "leading": {"collide", "giants", "types"},
+    "connecting": {"cluster", "collide", "giants", "types"},
 }
 
 # `python -m lookalike` is the command line under another name.
@@ -236,6 +238,8 @@ TWINS = {
     "sparse_cosine_pairs": "tests.reference.weighted:cosine",
     "containment_pairs": "tests.reference.sets:containment",
     "union_groups": "tests.reference.sets:components",
+    "unite": "tests.reference.sets:components",
+    "roots": "tests.reference.sets:components",
     "code_spans": "tests.reference.edges:coded",
     "count_items": "tests.reference.edges:counted",
     "place_edges": "tests.reference.edges:placed",

@@ -82,8 +82,13 @@ class Judge(Protocol):
         """Signatures that tell at once which candidates need not be compared; None where there are none."""
         ...
 
-    def scan(self, offsets: I64Array, words: U64Array, threads: int) -> Iterator[tuple[I64Array, I64Array]]:
-        """The pairs of all rows that may match, none left out: for whole collections, and for giant buckets."""
+    def scan(
+        self, offsets: I64Array, words: U64Array, threads: int, labels: I64Array | None = None
+    ) -> Iterator[tuple[I64Array, I64Array]]:
+        """The pairs of all rows that may match, none left out: for whole collections, and for giant buckets.
+
+        Pairs of rows with the same label may be left out.
+        """
         ...
 
 

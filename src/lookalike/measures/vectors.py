@@ -172,9 +172,11 @@ class CosineJudge(Comparable):
         first = words[offsets[:-1, None] + np.arange(_WORDS)].reshape(-1)
         return Likeness(first, _WORDS, most_differing(self.threshold, _BITS))
 
-    def scan(self, offsets: I64Array, words: U64Array, threads: int) -> Iterator[tuple[I64Array, I64Array]]:
+    def scan(
+        self, offsets: I64Array, words: U64Array, threads: int, labels: I64Array | None = None
+    ) -> Iterator[tuple[I64Array, I64Array]]:
         # Of no rows it is not known how wide they are.
-        return all_pairs_above(self._unit(offsets, words), self.threshold, threads) if len(words) else iter(())
+        return all_pairs_above(self._unit(offsets, words), self.threshold, threads, labels) if len(words) else iter(())
 
     def _unit(self, offsets: I64Array, words: U64Array) -> F32Array:
         """The vectors of rows, scaled to length 1."""
