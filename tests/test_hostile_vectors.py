@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import lookalike
-from lookalike.measures.vectors import most_differing, signatures
+from lookalike.measures.vectors import most_differing, signature_bits, signatures
 from lookalike.theory import candidate_probability
-from tests.hostile_vectors import KINDS, few_equal
+from tests.hostile_vectors import KINDS, few_equal, spread
 
 
 def test_vectors_with_a_large_common_mean_are_all_found() -> None:
@@ -60,3 +60,12 @@ def test_the_limit_of_signatures_is_the_tail_of_the_binomial() -> None:
             most += 1
             tail -= math.comb(bits, most) * p**most * (1 - p) ** (bits - most)
         assert most_differing(threshold, bits) == most
+
+
+@pytest.mark.parametrize("dimensions", [512, 513])
+def test_vectors_of_many_components_have_shorter_signatures_and_lose_nothing(dimensions: int) -> None:
+    assert signature_bits(dimensions) == (512 if dimensions <= 512 else 256)
+    one, other = spread(dimensions)(np.random.default_rng(2), 0.95, 200)
+    found = lookalike.pairs(np.concatenate([one, other]), threshold=0.9, bands=60, rows=4)
+    # Four bits agree with 0.65, so sixty bands miss a pair with 10⁻²⁷, and its signature with less than 10⁻⁵.
+    assert [(a, b) for a, b, _ in found] == [(i, i + 200) for i in range(200)]

@@ -1,10 +1,9 @@
 """Sign bits of vectors that are independent of one another: random hyperplanes, drawn one by one.
 
 Bits of a structured projection (`rotation.py`) are cheaper where thousands are wanted, but those of one block depend on
-one another. Where it matters how far their number may be from what is expected, as for signatures, each bit has a
-direction of its own: draws of N(0, 1), as for Euclidean slots. Two vectors at an angle then differ in Binomial(bits,
-angle/π) of them, whatever the vectors are. 512 bits of 384 components take 7 µs, and three rounds of a structured
-projection, of which the same bits would be a third or a half, take about as long.
+one another. Where it matters how far the number of equal bits may be from what is expected, as for signatures, each
+bit has a direction of its own: draws of N(0, 1), as for Euclidean slots. Two vectors at an angle then differ in
+Binomial(bits, angle/π) of them, whatever the vectors are. 512 bits of 384 components take 7 µs.
 
 Sums are those of `stable.py`: float64, component after component, no product rounded. The largest error of a sum is
 d·2⁻⁵³·Σ|aᵢ·xᵢ|, by Cauchy and Schwarz less than 10⁻¹⁰ of its standard deviation |x| for up to 10,000 components, so a
