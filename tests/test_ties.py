@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
@@ -94,3 +95,24 @@ def test_bits_and_sets_at_their_limit_count() -> None:
             agree = (size - less) / size
             assert len(lookalike.pairs(bits, threshold=agree)) == 1
             assert len(lookalike.pairs(bits, threshold=agree + 1e-9)) == 0
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_cosines_at_the_limit_are_those_of_whole_numbers(seed: int) -> None:
+    """Tenths of whole numbers, and the limit is the cosine of two of them: exact quotients tell who counts."""
+    rng = np.random.default_rng(seed)
+    whole = rng.integers(-4, 5, (14, int(rng.integers(1, 5))))
+    whole = whole[whole.any(axis=1)]
+
+    def square(a: int, b: int) -> Fraction:
+        """The square of the cosine, with its sign."""
+        product = int(whole[a] @ whole[b])
+        return Fraction(product * abs(product), int(whole[a] @ whole[a]) * int(whole[b] @ whole[b]))
+
+    pairs = list(combinations(range(len(whole)), 2))
+    limits = sorted({square(a, b) for a, b in pairs if square(a, b) > 0})
+    for limit in [limits[len(limits) // 2], limits[-1]] if limits else []:
+        truth = {(a, b) for a, b in pairs if square(a, b) >= limit}
+        for way in ({}, {"bands": 300, "rows": 1}):
+            found = lookalike.pairs(whole / 10, measure="cosine", threshold=math.sqrt(limit), audit=0, **way)
+            assert {(a, b) for a, b, _ in found} == truth
