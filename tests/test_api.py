@@ -144,7 +144,7 @@ def test_a_tokens_callable_replaces_the_words() -> None:
         (["a"], {"id": "id"}, "there is no column 'id'; the columns are text"),
         (["a"], {"keep": "max:date"}, "no column 'date'; its columns are: text"),
         (pa.table({"text": [1.5]}), {"column": "text"}, "column 'text' holds double: an item must be text or a list"),
-        (pa.table({"t": [[1.5]]}), {"measure": "jaccard", "column": "t"}, "text or a list of elements for jaccard"),
+        (pa.table({"t": [[1.5]]}), {"measure": "jaccard", "column": "t"}, "must be text, a list of elements, a row"),
         (pa.table({"t": [[1.5], [1.5, 2.0]]}), {}, "item has 2 components, the others have 1; skip_bad=True (--skip"),
         (pa.table({"text": ["a", "b"], "i": [1, None]}), {"id": "i"}, "the id column 'i' is null at item 1"),
         (pa.table({"t": ["a", "b", "c"], "i": [7, 8, 7]}), {"id": "i", "column": "t"}, "repeated: item 0 and item 2"),

@@ -46,6 +46,7 @@ LAYERS: list[dict[str, set[str]]] = [
     {
         "auditing": set(),
         "collection": set(),
+        "connecting": {"giants"},
         "giants": set(),
         "identify": set(),
         "leading": {"giants"},
@@ -84,6 +85,7 @@ ONLY = {
     "pairing": {"collide", "store", "types"},
     "giants": {"collide", "grouping", "store", "types"},
     "leading": {"collide", "giants", "types"},
+    "connecting": {"cluster", "collide", "giants", "types"},
 }
 
 # `python -m lookalike` is the command line under another name.
@@ -193,8 +195,9 @@ TWINS = {
     "_fingerprint_bags": "tests.reference.weighted:weighted_fingerprint",
     "_fill_constants": "tests.reference.hashing:minhash_constants",
     "minhash_rows": "tests.reference.hashing:signature",
-    "fill_flips": "tests.reference.vectors:flip_signs",
-    "rotate_signs": "tests.reference.vectors:rotated_signs",
+    "fill_rotation": "tests.reference.vectors:shuffled_places",
+    "plane_rows": "tests.reference.vectors:plane_bits",
+    "project_signs": "tests.reference.vectors:rotated_signs",
     "key_rows": "tests.reference.vectors:sign_key",
     "fill_stable": "tests.reference.vectors:stable_draw",
     "project_rows": "tests.reference.vectors:stable_slot",
@@ -239,6 +242,8 @@ TWINS = {
     "sparse_cosine_pairs": "tests.reference.weighted:cosine",
     "containment_pairs": "tests.reference.sets:containment",
     "union_groups": "tests.reference.sets:components",
+    "unite": "tests.reference.sets:components",
+    "roots": "tests.reference.sets:components",
     "code_spans": "tests.reference.edges:coded",
     "count_items": "tests.reference.edges:counted",
     "place_edges": "tests.reference.edges:placed",

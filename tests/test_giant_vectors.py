@@ -151,3 +151,50 @@ def test_the_certificate_says_that_items_were_led() -> None:
     assert "giant lists were compared with their leaders only" in certificate["statement"]
     assert any("items of giant lists were compared with leaders" in note for note in certificate["notes"])
     assert certificate["left"]["items"] == 0
+
+
+@pytest.mark.parametrize("cluster", ["representative", "components"])
+@pytest.mark.parametrize("alike", [(60,), (60, 45), (30, 30, 30)])
+@pytest.mark.parametrize(
+    "limit",
+    [
+        {"measure": "cosine", "threshold": 0.99},
+        {"measure": "euclidean", "threshold": None, "max_distance": 2.0},
+        {"measure": "manhattan", "threshold": None, "max_distance": 9.0},
+        {"measure": "lr:3", "threshold": None, "max_distance": 2.0},
+    ],
+    ids=lambda limit: str(limit["measure"]),
+)
+def test_lists_of_which_leaders_leave_nobody_are_led(
+    limit: dict[str, Any], alike: tuple[int, ...], cluster: str
+) -> None:
+    x = vectors(1, alike=alike, others=0, spread=0.01)
+    run = found(x, "dedup", cluster=cluster, **limit)
+    assert len(x) - len(removed_table(run)) == len(alike)
+
+
+@pytest.mark.parametrize("measure", ["cosine", "euclidean", "manhattan"])
+@pytest.mark.parametrize("dimensions", [1, 8])
+def test_vectors_around_one_are_one_cluster(measure: str, dimensions: int) -> None:
+    rng = np.random.default_rng(0)
+    x = (np.tile(1 + rng.random(dimensions), (300, 1)) + rng.normal(size=(300, dimensions)) * 1e-3).astype(np.float32)
+    limit: dict[str, Any] = {"threshold": 0.9} if measure == "cosine" else {"threshold": None, "max_distance": 1.0}
+    assert len(removed_table(found(x, "dedup", measure=measure, **limit))) == 299
+
+
+@pytest.mark.parametrize("verb", ["pairs", "clusters", "dedup"])
+@pytest.mark.parametrize("banded", [False, True])
+@pytest.mark.parametrize("measure", ["cosine", "euclidean", "manhattan", "lr:3", "lr:inf"])
+def test_one_vector_one_component_and_nothing_but_copies_are_collections_too(
+    measure: str, banded: bool, verb: str
+) -> None:
+    # Of orders above 2 all pairs are compared always.
+    bands: dict[str, Any] = {"bands": 3, "rows": 2} if banded and not measure.startswith("lr") else {}
+    limit: dict[str, Any] = {"threshold": 0.9} if measure == "cosine" else {"threshold": None, "max_distance": 1.0}
+    one = np.array([[1.5, -2.0]], np.float32)
+    assert found(one, verb, measure=measure, **limit, **bands).matched.pairs == 0
+    assert found(np.tile(one, (50, 1)), verb, measure=measure, **limit, **bands).matched.pairs == 50 * 49 // 2
+    line = np.linspace(1, 1.5, 5, dtype=np.float32)[:, None]
+    # All are parallel, and within 1 of one another; hashed, some of the distances may be missed.
+    run = found(line, verb, measure=measure, **limit, **(bands if measure == "cosine" else {}))
+    assert run.matched.pairs == 10

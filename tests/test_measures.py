@@ -327,8 +327,10 @@ def test_maps_are_bags() -> None:
 def test_ids_are_not_taken_for_items_and_a_column_of_the_wrong_kind_is_named() -> None:
     table = pa.table({"id": ["x", "y"], "tags": [["a", "b"], ["a", "b"]]})
     assert list(lookalike.pairs(table, id="id")) == [("x", "y", 1.0)]
-    with pytest.raises(InputError, match=r"column 'vector' holds .* must be text or a list of elements for jaccard"):
-        lookalike.pairs(np.eye(3), measure="jaccard")
+    with pytest.raises(
+        InputError, match=r"column 'vector' holds .* must be text, a list of elements, a row of 0 and 1"
+    ):
+        lookalike.pairs(np.eye(3) / 2, measure="jaccard")
     with pytest.raises(InputError, match=r"column 'text' holds .* an item must be a list of numbers for euclidean"):
         lookalike.pairs(["a", "b"], measure="euclidean", max_distance=1)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -40,7 +42,7 @@ def test_a_distance_goes_in_and_comes_out_unchanged(distance: float, limit: floa
     scale = Scale("euclidean", limit)
     score = np.array([-distance])
     assert scale.told(score)[0] == distance
-    assert (score[0] >= scale.threshold) == (distance <= limit)
+    assert (score[0] >= scale.threshold) == (distance <= limit * (1 + 2**-20)) == scale.meets(scale.told(score))[0]
     assert 0.0 <= scale.share(score)[0] <= 1.0
     if distance <= limit:
         assert scale.from_share(scale.share(score))[0] == pytest.approx(distance, abs=1e-12 * limit)
@@ -59,3 +61,20 @@ def test_what_is_asked_is_said_in_the_direction_of_the_measure() -> None:
     assert Scale("lr:3", 2.5).words == "L3 distance <= 2.5"
     assert Scale("euclidean", 3).column == "distance"
     assert Scale("hamming", 0.9).column == "similarity"
+
+
+@pytest.mark.parametrize("limit", [1e-6, 0.1, 0.5, 0.8, 0.99, 0.999999, 1.0])
+def test_a_cosine_meets_its_limit_within_the_rounding_of_an_angle(limit: float) -> None:
+    scale = Scale("cosine", limit)
+    # One vector is turned by 2⁻²⁴ of its length at most, two by 2⁻²³ together.
+    turned = math.cos(math.acos(limit) + 2**-23)
+    assert scale.meets(np.array([limit, max(turned, limit * (1 - 2**-24))])).all()
+    beyond = math.cos(math.acos(limit) + 2**-20) - 2**-50
+    assert not scale.meets(np.array([min(beyond, limit * (1 - 2**-19)) if limit < 0.5 else beyond])).any()
+    assert scale.threshold > 0
+
+
+def test_sets_and_bits_meet_their_limit_exactly() -> None:
+    for measure in ("jaccard", "containment", "hamming"):
+        assert Scale(measure, 0.8).threshold == 0.8
+    assert Scale("weighted-jaccard", 0.8).threshold == pytest.approx(0.8, rel=2**-21)

@@ -159,14 +159,22 @@ def _notes(config: Config, matched: Matched, audited: Audited | None) -> list[st
             "of a bucket with too many items each was taken for a near-duplicate of one of them, so not all its pairs "
             "are listed"
         )
+    elif counts.led_items and config.cluster == "components":
+        notes.append(
+            f"{counts.led_items:,} items of giant lists were compared until they were connected, and no further: "
+            "components are whole, but not all their pairs are listed"
+        )
     elif counts.led_items:
         notes.append(
             f"{counts.led_items:,} items of giant lists were compared with leaders, not with one another: "
             "every removed item matches its keeper, but not all their pairs are listed"
         )
-        if config.cluster == "components":
-            notes.append("components of giant lists are connected through their leaders only")
-    if counts.unexamined_items:
+    if counts.unexamined_items and config.cluster == "components":
+        notes.append(
+            f"{counts.unexamined_items:,} items of giant lists were not compared with all others of their list, which "
+            "would have been too many, and may belong to larger components"
+        )
+    elif counts.unexamined_items:
         notes.append(
             f"{counts.unexamined_items:,} items of giant lists matched none of their leaders and were not compared "
             "with the rest of the list"

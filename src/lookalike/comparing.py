@@ -20,6 +20,7 @@ from lookalike.collection import Collection
 from lookalike.collide.buckets import Buckets, Likeness, Walk
 from lookalike.collide.fold import Folds
 from lookalike.collide.group import Groups
+from lookalike.connecting import Connecting
 from lookalike.counts import Counts
 from lookalike.errors import OptionError
 from lookalike.giants import LARGE, BucketLists, Join, Lists, in_large
@@ -37,6 +38,7 @@ from lookalike.store.matches import Matches
 from lookalike.store.rows import Rows
 from lookalike.store.work import Work, spilling
 from lookalike.types import BoolArray, F64Array, I64Array, U16Array, U32Array, U64Array
+from lookalike.verify.signatures import missing_bits, signature_distances
 
 __all__ = ["Comparing", "Led"]
 
@@ -71,7 +73,7 @@ class Comparing:
     """Compares the items of buckets.
 
     Without a judge candidates are taken as they are. With `all_pairs` the pairs of giant lists are all compared;
-    otherwise leaders see to them.
+    otherwise leaders see to them or, where `connected` items are wanted, as many comparisons as that takes.
     """
 
     collection: Collection
@@ -89,6 +91,7 @@ class Comparing:
     specimens: Specimens
     # Compares matches by what their items are made of, where that is asked for.
     literals: Literals | None = None
+    connected: bool = False
     spilled: int = 0
     # Pairs of items that the matches so far stand for.
     pairs: int = 0
@@ -233,7 +236,12 @@ class Comparing:
             if self._scanned(giant, store, items, matches, tally):
                 return []
             lists = BucketLists.whole(store, giant, partial(judge.scan, threads=self.threads), room)
-        return [] if lists is None else self._led(lists, items, matches, tally, rank)
+        if lists is None:
+            return []
+        if self.connected:
+            self._connect(lists, items, matches, tally)
+            return []
+        return self._led(lists, items, matches, tally, rank)
 
     def _led(
         self, lists: Lists, items: I64Array, matches: Matches, tally: PairTally | None, rank: I64Array | None
@@ -247,6 +255,29 @@ class Comparing:
         self.lead(led, None, matches, tally)
         self.counts.led_items += int(leading.led.sum())
         return [led] if leading.led.any() else []
+
+    def _connect(self, lists: Lists, items: I64Array, matches: Matches, tally: PairTally | None) -> None:
+        """Find as many matches of giant lists as connect what is connected."""
+        store, own = lists.store, items[lists.rows] >= self.collection.references
+        connecting = Connecting(lists, partial(_near, lists.likeness), partial(self._matching, store), own)
+        for left, right, similarity in connecting.large():
+            self._note(items[left], items[right], similarity, matches, None)
+        whole = tally if not connecting.skipped.any() else None
+        for left, right, similarity in self._verified(store, _tasks(connecting.candidates()), items):
+            self._note(items[left], items[right], similarity, matches, whole)
+        self.counts.led_items += int(connecting.skipped.sum())
+        self.counts.unexamined_items += int(connecting.unexamined.sum())
+
+    def _matching(self, store: Rows, left: I64Array, right: I64Array) -> tuple[I64Array, I64Array, F64Array]:
+        """Of some pairs of rows those that match, with their similarity."""
+        assert self.judge is not None
+        self.counts.candidates += len(left)
+        parts = [slice(at, at + _CHUNK // 4) for at in range(0, len(left), _CHUNK // 4)]
+        threads = self.threads if len(parts) > 1 else 1
+        compared = ordered_map(lambda part: self._scores(store, left[part], right[part]), parts, threads)
+        scores = np.concatenate([np.empty(0), *compared])
+        hit = scores >= self.judge.threshold
+        return left[hit], right[hit], self.judge.similarity(scores[hit])
 
     def _scanned(
         self, giant: I64Array, store: Rows, items: I64Array, matches: Matches, tally: PairTally | None
@@ -429,6 +460,16 @@ def _of_some(hits: tuple[I64Array, U16Array], good: BoolArray) -> tuple[I64Array
     ends, bands = hits
     counts = np.diff(ends)
     return np.concatenate([[0], np.cumsum(counts[good])]).astype(np.int64), bands[np.repeat(good, counts)]
+
+
+def _near(likeness: Likeness | None, left: I64Array, right: I64Array) -> BoolArray:
+    """Which pairs of items, left < right, have to be compared, by their signatures if there are any."""
+    if likeness is None:
+        return np.ones(len(left), np.bool_)
+    signatures = likeness.signatures.reshape(-1, likeness.words)
+    if len(likeness.spare):
+        return missing_bits(signatures, left, right) <= likeness.spare[left]
+    return signature_distances(signatures, left, right) <= likeness.most
 
 
 def _tasks(pairs: Iterator[tuple[I64Array, I64Array]]) -> Iterator[_Task]:

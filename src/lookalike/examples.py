@@ -132,7 +132,7 @@ def _marks(found: Found, a: str, b: str) -> tuple[list[list[int]], list[list[int
         same = np.array([x == y != " " for x, y in zip(a, b, strict=False)], np.bool_)
         return _ranges(same), _ranges(same)
     # Of sets that are not shown whole nobody knows what the rest holds.
-    if form == "sets" and "…" not in a + b:
+    if form in ("sets", "columns") and "…" not in a + b:
         return _shared(a, b), _shared(b, a)
     return [], []
 

@@ -11,9 +11,10 @@ Of vectors, bits and bags the buckets themselves are the lists.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from lookalike.grouping import MOST
 from lookalike.store.rows import Rows
 from lookalike.types import BoolArray, I64Array, U8Array, U32Array, U64Array
 
-__all__ = ["LARGE", "BucketLists", "Join", "Lists", "in_large"]
+__all__ = ["LARGE", "BucketLists", "Join", "Lists", "Scan", "in_large"]
 
 # The largest bucket of other items than sets whose pairs are all looked at in any case: at 10 ns by their signatures,
 # 10 µs an item. To lead a list takes 0.3 ms however small it is.
@@ -44,6 +45,14 @@ _SIGNATURE_WORDS = 4
 _SIGNATURE_SHIFT = np.uint64(64 - 8)
 _MOST_ELEMENTS = 48
 _ANY = np.ones(1, np.bool_)
+
+
+class Scan(Protocol):
+    """Gives the pairs of rows that may match, none left out, but for those of one label: see `measures.base.Judge`."""
+
+    def __call__(
+        self, offsets: I64Array, words: U64Array, *, labels: I64Array | None = None
+    ) -> Iterator[tuple[I64Array, I64Array]]: ...
 
 
 @dataclass(frozen=True)
@@ -67,12 +76,22 @@ class Lists:
         """Signatures that tell at once which pairs need not be compared."""
         return None
 
+    @property
+    def scan(self) -> Scan | None:
+        """What gives the pairs of rows that may match, none left out, faster than one by one."""
+        return None
+
     def lists(self, alive: BoolArray) -> Iterator[Groups]:
         """The lists of living items, some at a time; those that die meanwhile are not in what is still to come."""
         raise NotImplementedError
 
-    def candidates(self, left: Sequence[Groups], apart: BoolArray) -> Iterator[tuple[I64Array, I64Array]]:
-        """The pairs of some lists, each once, but for those of two items that are set apart."""
+    def candidates(
+        self, left: Sequence[Groups], apart: BoolArray, labels: I64Array | None = None
+    ) -> Iterator[tuple[I64Array, I64Array]]:
+        """The pairs of some lists, each once, but for those of two items that are set apart.
+
+        Pairs of items with the same label may be left out.
+        """
         buckets = Buckets(len(self.rows), [lists.ascending() for lists in left])
         walk = Walk(buckets, apart, self.likeness)
         yield from walk.span(0, len(self.rows), chunk=_CHUNK)
@@ -203,8 +222,7 @@ class BucketLists(Lists):
 
     bands: Sequence[Groups]
     signatures: Likeness | None = None
-    # Gives the pairs of rows that may match, none left out, faster than one by one.
-    scan: Callable[[I64Array, U64Array], Iterator[tuple[I64Array, I64Array]]] | None = None
+    scanner: Scan | None = None
 
     @classmethod
     def of(
@@ -220,25 +238,32 @@ class BucketLists(Lists):
         cls,
         store: Rows,
         members: I64Array,
-        scan: Callable[[I64Array, U64Array], Iterator[tuple[I64Array, I64Array]]],
+        scan: Scan,
         memory: int,
     ) -> BucketLists:
         """One list of these members, which is never given up."""
         starts = np.array([0, len(members)], np.int64)
         band = Groups(members.astype(np.uint32), starts, starts[1:], 0, len(members))
-        return cls(store, np.arange(len(store)), memory, LARGE, np.inf, False, [band], scan=scan)
+        return cls(store, np.arange(len(store)), memory, LARGE, np.inf, False, [band], scanner=scan)
 
     @property
     def likeness(self) -> Likeness | None:
         return self.signatures
 
-    def candidates(self, left: Sequence[Groups], apart: BoolArray) -> Iterator[tuple[I64Array, I64Array]]:
-        if self.scan is None:
+    @property
+    def scan(self) -> Scan | None:
+        return self.scanner
+
+    def candidates(
+        self, left: Sequence[Groups], apart: BoolArray, labels: I64Array | None = None
+    ) -> Iterator[tuple[I64Array, I64Array]]:
+        if self.scanner is None:
             yield from Lists.candidates(self, left, apart)
             return
         for lists in left:
             members = np.sort(lists.members).astype(np.int64)
-            for one, other in self.scan(*self.store.gather(members)):
+            mine = None if labels is None else labels[members]
+            for one, other in self.scanner(*self.store.gather(members), labels=mine):
                 asked = ~(apart[members[one]] & apart[members[other]])
                 yield members[one[asked]], members[other[asked]]
 

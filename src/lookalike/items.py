@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from lookalike.config import Config
 from lookalike.errors import InputError, OptionError
@@ -28,10 +29,13 @@ _USUAL = ("text", "content", "items", "body", "document", "vector", "embedding",
 _FORM_WORDS = {
     "text": "text",
     "sets": "a list of elements",
+    "columns": "a row of 0 and 1",
     "vectors": "a list of numbers",
     "bags": "a list of elements with weights",
     "bits": "bits",
 }
+# Rows that are looked at to tell rows of 0 and 1 from sets.
+_LOOKED_AT = 1000
 # One or more blank lines; the indentation of what follows belongs to that.
 _BLANK_LINES = re.compile(r"(?:\A|\n)(?:[^\S\n]*\n)+")
 
@@ -61,9 +65,9 @@ class Items:
     unit: str
     # What is compared: "sets", "vectors" and so on, or the shingles of text, such as "word:5".
     kind: str
-    # text, sets, vectors, bags or bits
+    # text, sets, columns (sets as rows of 0 and 1), vectors, bags or bits
     form: str = "text"
-    # How many components a vector has, or bits.
+    # How many components a vector has, or bits, or columns.
     dimensions: int | None = None
     # Only items with the same value in this column are compared.
     group_by: str | None = None
@@ -193,10 +197,10 @@ def open_items(source: Source, config: Config) -> Items:
             raise OptionError(f"column {name!r} holds {form}: {form} are not joined with other columns")
         if form != "text" and config.unit != "document":
             raise OptionError(f"unit is {config.unit!r}: it is for text, and column {name!r} holds {form}")
-    form = forms[0]
-    compared = str(config.shingle) if form == "text" else form
+    form = _told_apart(source, schema.field(columns[0]), forms[0], config)
+    compared = str(config.shingle) if form == "text" else "sets" if form == "columns" else form
     ids = config.id or source.natural_id
-    dimensions = _dimensions(source, columns[0], form) if form in ("vectors", "bits") else None
+    dimensions = _dimensions(source, columns[0], form) if form in ("vectors", "bits", "columns") else None
     return Items(source, tuple(columns), ids, config.unit, compared, form, dimensions, config.group_by, config.seed)
 
 
@@ -205,10 +209,62 @@ def _form(source: Source, field: pa.Field, config: Config) -> str:
     form = form_of(field, config.measure, is_text=is_text(field.type), wanted=config.form)
     if form is not None:
         return form
+    raise _unfit(source, field, config)
+
+
+def _unfit(source: Source, field: pa.Field, config: Config) -> InputError:
+    """The error that a column holds no items, with what it must hold."""
     taken = _FORM_WORDS[config.form] if config.form is not None else "text or a list of elements or components"
     if config.measure is not None:
-        taken = " or ".join(_FORM_WORDS[form] for form in forms_for(config.measure)) + f" for {config.measure}"
-    raise InputError(f"column {field.name!r}{_where(source)} holds {field.type}: an item must be {taken}")
+        words = [_FORM_WORDS[form] for form in forms_for(config.measure)]
+        taken = ", ".join(words[:-1]) + f"{' or ' if words[:-1] else ''}{words[-1]} for {config.measure}"
+    return InputError(f"column {field.name!r}{_where(source)} holds {field.type}: an item must be {taken}")
+
+
+def _told_apart(source: Source, field: pa.Field, form: str, config: Config) -> str:
+    """The form of items, now that their numbers can be asked: a row of 0 and 1 is hardly the set of 0 and 1.
+
+    Rows of an array are the sets of their columns. Lists may be either, and whoever has them must say it.
+    """
+    kind, name = field.type, field.name
+    said = config.form is not None or (field.metadata or {}).get(io_columns.FORM) is not None
+    if said or form not in ("sets", "bags", "columns") or not is_list(kind):
+        return form
+    if not (pa.types.is_integer(kind.value_type) or pa.types.is_floating(kind.value_type)):
+        return form
+    fixed, looked = pa.types.is_fixed_size_list(kind), _looked_at(source, name)
+    lengths, only_bits = {len(row) for row in looked}, all(np.isin(row, (0, 1)).all() for row in looked)
+    if pa.types.is_floating(kind.value_type) and not only_bits:
+        raise _unfit(source, field, config)
+    if only_bits and fixed and form != "bags" and looked:
+        return "columns"
+    if fixed and (form == "bags" or any(len(np.unique(row)) < len(row) for row in looked)):
+        raise InputError(
+            f"column {name!r}{_where(source)} holds rows of {kind.list_size} numbers, and {config.measure} takes sets: "
+            "with a column for each number, give a sparse matrix (and weighted-jaccard) or rows of 0 and 1 (and "
+            f"jaccard); for lists of elements say sets={name!r} (--sets {name})"
+        )
+    # A list of one number is hardly a row.
+    if only_bits and form != "columns" and len(lengths) == 1 and max(lengths) > 1:
+        raise InputError(
+            f"column {name!r}{_where(source)} holds lists of 0 and 1, all of one length. If these are rows with a "
+            f"column for each number, say vectors={name!r} (--vectors {name}) and a measure: jaccard for the sets of "
+            f"columns with a 1, hamming, or cosine; for sets of the numbers 0 and 1 say sets={name!r} (--sets {name})"
+        )
+    return form
+
+
+def _looked_at(source: Source, column: str) -> list[NDArray[Any]]:
+    """The first rows of a column of lists of numbers."""
+    looked: list[NDArray[Any]] = []
+    batches = source.batches([column])
+    with contextlib.closing(batches):  # type: ignore[type-var]
+        for batch in batches:
+            values = batch.rows.column(0).slice(0, _LOOKED_AT - len(looked)).drop_null()
+            looked += [row.values.to_numpy(zero_copy_only=False) for row in values]
+            if len(looked) >= _LOOKED_AT:
+                break
+    return looked
 
 
 def _dimensions(source: Source, column: str, form: str) -> int | None:
@@ -229,7 +285,7 @@ def _dimensions(source: Source, column: str, form: str) -> int | None:
             lengths = (pc.binary_length(values) if in_bytes else values.value_lengths()).drop_null()
             if len(lengths):
                 length = int(lengths[0].as_py())
-                return length if not in_bytes else 8 * length if form == "bits" else length // 4
+                return length if not in_bytes else length // 4 if form == "vectors" else 8 * length
     return None
 
 
@@ -244,7 +300,11 @@ def _guess_column(source: Source, config: Config) -> str:
     others = {config.id, source.natural_id, config.group_by, config.report_by}
     # A column that begins with nothing but nulls has no type yet; only under a usual name is it taken for text.
     fields = [field for field in schema if field.name not in others]
-    fits = [field.name for field in fields if form_of(field, config.measure, is_text=is_text(field.type)) is not None]
+    forms = {field.name: form_of(field, config.measure, is_text=is_text(field.type)) for field in fields}
+    # What is made a set of, such as an embedding by Jaccard, is meant only where there is nothing else.
+    made = ("columns", "bags") if config.measure in ("jaccard", "containment") else ()
+    fits = [name for name, form in forms.items() if form is not None and form not in made]
+    fits = fits or [name for name, form in forms.items() if form is not None]
     for name in _USUAL:
         if name in fits:
             return name

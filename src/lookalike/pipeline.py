@@ -157,7 +157,7 @@ class _Run:
         comparing = Comparing(
             self.collection, self.measure, judge, config.scale, folds, counts, self.work, config.memory,
             config.threads, self.progress, self.verb == "pairs", config.max_pairs, specimens,
-            self._literals(len(sizes)),
+            self._literals(len(sizes)), config.cluster == "components",
         )  # fmt: skip
         try:
             comparing.load(grouped, sizes)
@@ -171,7 +171,7 @@ class _Run:
                 self._lap("clustering")
             matches.settle(matches_file(self.work))
             counts.matches = len(matches)
-            counts.unexamined_items = sum(int(each.leading.unexamined.sum()) for each in led)
+            counts.unexamined_items += sum(int(each.leading.unexamined.sum()) for each in led)
         finally:
             comparing.close()
         pairs = sum(folds.unfolded(left, right) for left, right, _ in matches.stretches()) + folds.within

@@ -96,8 +96,9 @@ def plan_run(
     # What is stored may decide what is announced, never what is planned.
     if rows < LONG_RUN and stored < _LARGE:
         return given, None
-    measure = measure_of(config, collection.items.form, frequencies=frequencies)
-    sample = sample_items(collection.items, measure, config, rows=_SAMPLE_ROWS)
+    ours = collection.items
+    measure = measure_of(config, ours.form, ours.dimensions, frequencies=frequencies)
+    sample = sample_items(ours, measure, config, rows=_SAMPLE_ROWS)
     items = _items(sample, rows)
     text = int(items * sample.text_bytes / max(1, sample.items))
     if (rows < LONG_RUN and text < _LONG_TEXT) or sample.items < 2:
@@ -186,7 +187,7 @@ def _plan_on_sample(collection: Collection, config: Config, frequencies: Frequen
 def _on_sample(items: Items, config: Config, sample: Sample, count: int, *, exhaustive: bool) -> Plan:
     scale = config.scale
     # Pairs that match are compared whatever the plan is; and where they are many, leaders see to them.
-    others = sample.similarities > scale.limit if scale.is_distance else sample.similarities < scale.limit
+    others = ~scale.meets(sample.similarities)
     background = sample.similarities[others], sample.shares[others]
     return plan(
         config.scale.limit,

@@ -113,7 +113,7 @@ def compared(items: Items) -> str:
     """What items are compared as: word:5 shingles, sets, vectors of 384 components, strings of 256 bits."""
     if items.dimensions is None:
         return items.kind
-    part, of = ("bit", "strings") if items.form == "bits" else ("component", items.kind)
+    part, of = {"bits": ("bit", "strings"), "columns": ("column", "sets")}.get(items.form, ("component", items.kind))
     return f"{of} of {counted(items.dimensions, part)}"
 
 

@@ -4,6 +4,18 @@ Inside a run every pair has a score, larger is more alike: the similarity itself
 nothing, so a limit that is met exactly stays met. Only where people see it does a score become a distance again.
 
     euclidean, max_distance 3:  distance 2.5 is the score -2.5, which is >= -3
+
+Ties. Components and weights are float32: each is off by up to 2⁻²⁴ of itself from the number that was meant, and 0.1
+is 0.1000000015. Where that decides whether a pair meets the limit, it does; here alone it is decided (`threshold`).
+
+- A vector is moved by up to 2⁻²⁴ of its length, so the angle of two by up to 2⁻²³. Twice that is allowed, for scores
+  are rounded as well: a cosine meets the limit t from cos(arccos t + 2⁻²²) on, and parallel vectors a limit of 1.
+- A distance d is changed by up to 2⁻²⁴ of both lengths together. Lengths are not looked at: they count as 16 times the
+  distance, and a distance meets its limit up to 1 + 2⁻²⁰ of it, a millionth more. Where points lie further out than
+  that (1,000,000.1 and 1,000,000.2), float32 has not the digits for the limit: take the mean off first.
+- A quotient of sums of weights is changed by up to 2⁻²³ of itself, and meets its limit from 1 - 2⁻²² of it on.
+
+Sets and bits are exact: 4 of 5 elements are 0.8.
 """
 
 from __future__ import annotations
@@ -14,7 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lookalike.errors import OptionError
-from lookalike.types import F64Array
+from lookalike.types import BoolArray, F64Array
 from lookalike.wording import measure_words
 
 __all__ = ["DISTANCES", "MEASURES", "SIMILARITIES", "Scale", "check_measure", "order_of"]
@@ -24,6 +36,9 @@ DISTANCES = ("euclidean", "manhattan")
 MEASURES = (*SIMILARITIES, *DISTANCES, "lr:R")
 
 _ORDERS = {"manhattan": 1.0, "euclidean": 2.0}
+
+# What the rounding of float32 may change, see the head: of an angle, a distance, and a quotient of weights.
+_ANGLE, _DISTANCE, _QUOTIENT = 2.0**-22, 2.0**-20, 2.0**-22
 
 
 def check_measure(name: str) -> str:
@@ -72,7 +87,20 @@ class Scale:
 
     @property
     def threshold(self) -> float:
-        return -self.limit if self.is_distance else self.limit
+        """The score from which on two items are alike: the limit, within the rounding of what is compared."""
+        if self.is_distance:
+            return -self.limit * (1.0 + _DISTANCE)
+        if self.measure == "cosine":
+            # Never so low that vectors without anything in common would do.
+            return max(math.cos(math.acos(self.limit) + _ANGLE), self.limit * (1.0 - _DISTANCE))
+        if self.measure == "weighted-jaccard":
+            return self.limit * (1.0 - _QUOTIENT)
+        return self.limit
+
+    def meets(self, told: F64Array) -> BoolArray:
+        """Which similarities or distances, as people see them, meet the limit."""
+        scores = -told if self.is_distance else told
+        return scores >= self.threshold
 
     @property
     def identical(self) -> float:

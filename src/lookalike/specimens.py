@@ -67,6 +67,13 @@ def _set(value: pa.Scalar) -> str:
     return _cut(shown, len(value.values), "element")
 
 
+def _columns(value: pa.Scalar) -> str:
+    from lookalike.represent.columns import column_numbers
+
+    (numbers,), _ = column_numbers(pa.array([value.as_py()], value.type), None)
+    return _set(numbers)
+
+
 def _bag(value: pa.Scalar) -> str:
     weights = sorted(_weights(value), key=lambda each: -abs(each[1] or 0.0))
     shown = [f"{_element(element)}: {_number(weight)}" for element, weight in weights[:_WEIGHTS]]
@@ -120,6 +127,7 @@ def _bits(value: pa.Scalar) -> str:
 _READERS: dict[str, Callable[[pa.Scalar], str]] = {
     "text": _text,
     "sets": _set,
+    "columns": _columns,
     "bags": _bag,
     "vectors": _vector,
     "bits": _bits,

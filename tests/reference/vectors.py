@@ -19,16 +19,30 @@ def vector_fingerprint(vector: Sequence[float]) -> tuple[int, int]:
     return hash_bytes(raw, C1), hash_bytes(raw, C2)
 
 
-def flip_signs(blocks: int, width: int, seed: int, rounds: int = 3) -> list[list[list[int]]]:
-    """+1 or -1 for each block, round and position."""
-    state = mix(mix(seed) ^ C1)
-    numbers = iter(range(1, blocks * rounds * (width // 64) + 1))
+def block_state(block: int, seed: int) -> int:
+    return mix((mix(mix(seed) ^ C1) + (block + 1) * G) & MASK)
 
-    def signs() -> list[int]:
-        words = [mix((state + next(numbers) * G) & MASK) for _ in range(width // 64)]
-        return [1 if word >> j & 1 else -1 for word in words for j in range(64)]
 
-    return [[signs() for _ in range(rounds)] for _ in range(blocks)]
+def flip_signs(block: int, width: int, seed: int) -> list[int]:
+    """+1 or -1 for each position of a block."""
+    state = block_state(block, seed)
+    words = [mix((state + (number + 1) * G) & MASK) for number in range(width // 64)]
+    return [1 if word >> j & 1 else -1 for word in words for j in range(64)]
+
+
+def shuffled_places(block: int, width: int, seed: int) -> list[int]:
+    """Where each position of a block is taken from: from the last on, each is swapped with one up to itself."""
+    state, order = block_state(block, seed), list(range(width))
+    for place in range(width - 1, 0, -1):
+        other = (mix((state + (width + place) * G) & MASK) >> 32) * (place + 1) >> 32
+        order[place], order[other] = order[other], order[place]
+    return order
+
+
+def normal_draws(block: int, width: int, seed: int) -> list[np.float32]:
+    """A draw of N(0, 1) for each position of a block."""
+    column = mix(block_state(block, seed))
+    return [np.float32(drawn(column, place, 2.0)) for place in range(width)]
 
 
 def hadamard(values: Sequence[np.float32]) -> list[np.float32]:
@@ -45,13 +59,30 @@ def hadamard(values: Sequence[np.float32]) -> list[np.float32]:
 
 def rotated_signs(vector: Sequence[float], blocks: int, width: int, seed: int) -> list[list[int]]:
     """1 for each position of each block whose value is not negative, 0 for the others."""
-    found = []
-    for block in flip_signs(blocks, width, seed):
-        values = [np.float32(x) for x in vector] + [np.float32(0)] * (width - len(vector))
-        for signs in block:
-            values = hadamard([np.float32(sign) * value for sign, value in zip(signs, values, strict=True)])
-        found.append([int(value >= 0) for value in values])
-    return found
+    return [rotated_block(vector, block, width, seed) for block in range(blocks)]
+
+
+def rotated_block(vector: Sequence[float], block: int, width: int, seed: int) -> list[int]:
+    """The same of one block; the largest component is brought between 1/2 and 1 first, by a power of two."""
+    _, exponent = math.frexp(max(abs(float(x)) for x in vector))
+    values = [np.float32(math.ldexp(x, -exponent)) for x in vector] + [np.float32(0)] * (width - len(vector))
+    signs = flip_signs(block, width, seed)
+    values = hadamard([np.float32(sign) * value for sign, value in zip(signs, values, strict=True)])
+    moved = [values[place] for place in shuffled_places(block, width, seed)]
+    draws = normal_draws(block, width, seed)
+    values = hadamard([value * draw for value, draw in zip(moved, draws, strict=True)])
+    return [int(value >= 0) for value in values]
+
+
+def plane_bits(vector: Sequence[float], bits: int, seed: int) -> list[int]:
+    """On which side of each of so many random hyperplanes a vector lies, one product after another."""
+    out = []
+    for j in range(bits):
+        along = 0.0
+        for i, x in enumerate(vector):
+            along += x * float(np.float32(stable_draw(i, j, 2.0, seed)))
+        out.append(int(along >= 0))
+    return out
 
 
 def sign_key(bits: Sequence[Sequence[int]], band: int, rows: int, share: int) -> int:
@@ -70,10 +101,12 @@ def norm(vector: Sequence[float]) -> float:
 
 
 def cosine(x: Sequence[float], y: Sequence[float]) -> float:
-    """Of vectors that are not zero: products of float32 are exact, and the sum is rounded once."""
-    if x == y:
-        return 1.0
-    return max(-1.0, min(1.0, math.fsum(a * b for a, b in zip(x, y, strict=True)) / (norm(x) * norm(y))))
+    """Of vectors that are not zero: products of float32 are exact, and the sum is rounded once.
+
+    Within what the rounding to float32 can do to parallel vectors it is 1.
+    """
+    found = max(-1.0, math.fsum(a * b for a, b in zip(x, y, strict=True)) / (norm(x) * norm(y)))
+    return 1.0 if found >= 1 - 2**-45 else found
 
 
 def uniform(hashed: int) -> float:
@@ -91,7 +124,11 @@ def stable_start(j: int, seed: int) -> float:
 
 def stable_draw(i: int, j: int, order: float, seed: int) -> float:
     """Component i of direction j before it is rounded to a float32: the formula for all orders, by the library."""
-    column = stable_column(j, seed)
+    return drawn(stable_column(j, seed), i, order)
+
+
+def drawn(column: int, i: int, order: float) -> float:
+    """Draw i of the stable distribution of an order, from a state."""
     angle = math.pi * (uniform(mix((column + (2 * i + 1) * G) & MASK)) - 0.5)
     wait = -math.log(uniform(mix((column + (2 * i + 2) * G) & MASK)))
     scale = math.pow(order * math.cos(angle), -1 / order)
@@ -190,10 +227,12 @@ def scattered(bag: Mapping[int, float], block: int, width: int, seed: int) -> li
     out = [0] * width
     for x, w in whole_weights(bag).items():
         h = mix(x ^ state)
-        out[h * width >> 64] += w if h & 1 else -w
+        for quarter in range(4):
+            mine = h >> 16 * quarter & 0xFFFF
+            out[quarter * width // 4 + mine % (width // 4)] += w if mine >> 15 else -w
     return out
 
 
 def sparse_signs(bag: Mapping[int, float], blocks: int, width: int, seed: int) -> list[list[int]]:
     """1 for each position of each block whose value is not negative, 0 for the others."""
-    return [rotated_signs(scattered(bag, b, width, seed), b + 1, width, seed)[b] for b in range(blocks)]
+    return [rotated_block(scattered(bag, b, width, seed), b, width, seed) for b in range(blocks)]

@@ -37,7 +37,8 @@ def cosine(a: Bag, b: Bag) -> float:
     lengths = [math.sqrt(math.fsum(w * w for w in bag.values())) for bag in (a, b)]
     if min(lengths) == 0:
         return -math.inf
-    return math.fsum(w * b.get(x, 0.0) for x, w in a.items()) / lengths[0] / lengths[1]
+    found = math.fsum(w * b.get(x, 0.0) for x, w in a.items()) / lengths[0] / lengths[1]
+    return 1.0 if found >= 1 - 2**-45 else found
 
 
 def ln(x: float) -> float:

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from lookalike.sketch.rotation import sign_bits, width_of
 from lookalike.sketch.signs import blocks_for, shared_rows, sign_keys
 from lookalike.theory import candidate_probability
+from tests.hostile_vectors import KINDS, spread
 from tests.reference.vectors import sign_key
-from tests.sketch.test_rotation import random_pairs, unpacked
+from tests.sketch.test_rotation import unpacked
 
 
 @given(st.integers(1, 600), st.integers(1, 140), st.sampled_from([128, 256, 1024]), st.integers(0, 100))
@@ -40,10 +41,25 @@ def test_few_bands_share_blocks() -> None:
 @pytest.mark.parametrize(("bands", "rows", "dimensions"), [(20, 5, 96), (200, 12, 96), (100, 12, 384), (90, 16, 600)])
 def test_planted_pairs_meet_as_often_as_the_curve_says(cosine: float, bands: int, rows: int, dimensions: int) -> None:
     pairs = 3000
-    u, v = random_pairs(np.random.default_rng(rows), cosine, pairs, dimensions)
+    u, v = spread(dimensions)(np.random.default_rng(rows), cosine, pairs)
     blocks = blocks_for(bands, rows, width_of(dimensions))
     one, other = (sign_keys(sign_bits(side, blocks, 5), bands, rows) for side in (u, v))
     met = (one == other).any(axis=0)
     chance = candidate_probability(cosine, bands, rows, "cosine")
     # Five standard deviations of so many coins, and one pair for chances near 0 and 1.
     assert abs(met.sum() - pairs * chance) < 5 * math.sqrt(pairs * chance * (1 - chance)) + 1
+
+
+@pytest.mark.parametrize(("cosine", "bands", "rows"), [(0.8, 40, 8), (0.99, 3, 12), (0.9999, 1, 40)])
+@pytest.mark.parametrize("kind", KINDS)
+def test_hostile_pairs_meet_as_often_as_the_curve_says(kind: str, cosine: float, bands: int, rows: int) -> None:
+    shares, pairs = [], 20
+    chance = candidate_probability(cosine, bands, rows, "cosine")
+    for seed in range(100):
+        u, v = KINDS[kind](np.random.default_rng(seed), cosine, pairs)
+        blocks = blocks_for(bands, rows, width_of(u.shape[1]))
+        one, other = (sign_keys(sign_bits(side, blocks, seed), bands, rows) for side in (u, v))
+        shares.append((one == other).any(axis=0).mean())
+    # Pairs of one seed may lie alike, so the spread over seeds tells the error of the mean, of which 4.5 are allowed.
+    error = max(float(np.std(shares, ddof=1)) / math.sqrt(len(shares)), 1 / (pairs * len(shares)))
+    assert np.mean(shares) == pytest.approx(chance, abs=4.5 * error)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from lookalike.verify import scan
+from lookalike.verify.products import LANES
 from lookalike.verify.scan import (
     COSINE,
     EUCLIDEAN,
@@ -164,3 +165,22 @@ def test_bytes_and_floats_find_the_same(measure: str) -> None:
     found = [top(Side.of(CODES[measure], items, rounded=rounded), queries, 10, 1) for rounded in (False, True)]
     assert np.array_equal(found[0][0], found[1][0])
     assert np.array_equal(found[0][1], found[1][1])
+
+
+@pytest.mark.parametrize("measure", CODES)
+@pytest.mark.parametrize("kinds", [1, 2, 9, 400])
+def test_pairs_of_one_label_are_left_out(measure: str, kinds: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scan, "_BLOCK", LANES)
+    rng = np.random.default_rng(kinds)
+    vectors = unit(rng.normal(size=(3, 8))[rng.integers(0, 3, 300)] + 0.3 * rng.normal(size=(300, 8)))
+    labels = rng.integers(0, kinds, 300)
+    for given_labels in (None, labels):
+        if measure == "cosine":
+            chunks = all_pairs_above(vectors, 0.9, 2, given_labels)
+        else:
+            chunks = all_pairs_within(vectors, 0.8, 2, CODES[measure], given_labels)
+        found = {(a, b) for left, right in chunks for a, b in zip(left.tolist(), right.tolist(), strict=True)}
+        if given_labels is None:
+            everything = found
+    assert found == {(a, b) for a, b in everything if labels[a] != labels[b]}
+    assert all(a < b for a, b in found)

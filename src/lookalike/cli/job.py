@@ -234,7 +234,7 @@ def summary(found: Found, headline: str, report: dict[str, Any], *, quiet: bool)
             say(f"  {note}")
     if counts.items == 1 and found.items.id == "path":
         say("  one text file is one item; --format lines makes an item of each line")
-    sets, text = found.items.form in ("text", "sets"), found.items.form == "text"
+    sets, text = found.items.form in ("text", "sets", "columns"), found.items.form == "text"
     same = "with the same set as an earlier one" if sets and planned is not None else "identical to an earlier one"
     notes = [
         (counts.identical, same),

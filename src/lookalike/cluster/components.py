@@ -13,7 +13,7 @@ import numpy as np
 from lookalike.jit import kernel
 from lookalike.types import I64Array, U32Array
 
-__all__ = ["components", "union_groups"]
+__all__ = ["components", "roots", "union_groups", "unite"]
 
 
 @kernel("void(uint32[::1], Array(uint32,1,'C',readonly=True), Array(int64,1,'C',readonly=True))")
@@ -34,6 +34,34 @@ def union_groups(parent, members, starts):
                 parent[a] = np.uint32(b)
     for i in range(len(parent)):
         parent[i] = parent[parent[i]]
+
+
+@kernel("void(uint32[::1], Array(int64,1,'C',readonly=True), Array(int64,1,'C',readonly=True))")
+def unite(parent, left, right):
+    """Unite left[e] and right[e] for each e; what is connected to neither is not looked at."""
+    for e in range(len(left)):
+        a, b = left[e], right[e]
+        while np.int64(parent[a]) != a:
+            parent[a] = parent[parent[a]]
+            a = np.int64(parent[a])
+        while np.int64(parent[b]) != b:
+            parent[b] = parent[parent[b]]
+            b = np.int64(parent[b])
+        if a < b:
+            parent[b] = np.uint32(a)
+        else:
+            parent[a] = np.uint32(b)
+
+
+@kernel("void(uint32[::1], Array(int64,1,'C',readonly=True), int64[::1])")
+def roots(parent, items, out):
+    """out[i] = the smallest item that items[i] is connected with."""
+    for i in range(len(items)):
+        a = items[i]
+        while np.int64(parent[a]) != a:
+            parent[a] = parent[parent[a]]
+            a = np.int64(parent[a])
+        out[i] = a
 
 
 def components(items: int, edges: Iterable[tuple[I64Array, I64Array]]) -> U32Array:

@@ -65,7 +65,7 @@ class WeightedJaccard:
             return None
         if config.verify == "sketch":
             raise OptionError("verify=sketch is not for weighted-jaccard: use exact or none")
-        return BagJudge(config.threshold, weighted_jaccard, "least")
+        return BagJudge(config.scale.threshold, weighted_jaccard, "least")
 
 
 class SparseCosine:
@@ -96,7 +96,7 @@ class SparseCosine:
             return None
         if config.verify == "sketch":
             raise OptionError("verify=sketch is for the cosine of dense vectors: use exact or none")
-        return BagJudge(config.threshold, sparse_cosine, "product")
+        return BagJudge(config.scale.threshold, sparse_cosine, "product")
 
 
 class BagJudge(Comparable):

@@ -18,6 +18,7 @@ __all__ = [
     "Measure",
     "Represented",
     "compares_elements",
+    "has_weights",
     "is_binary_like",
     "is_list",
     "shape_of",
@@ -88,8 +89,13 @@ class Judge(Protocol):
         """Signatures that tell at once which candidates need not be compared; None where there are none."""
         ...
 
-    def scan(self, offsets: I64Array, words: U64Array, threads: int) -> Iterator[tuple[I64Array, I64Array]]:
-        """The pairs of all rows that may match, none left out: for whole collections, and for giant buckets."""
+    def scan(
+        self, offsets: I64Array, words: U64Array, threads: int, labels: I64Array | None = None
+    ) -> Iterator[tuple[I64Array, I64Array]]:
+        """The pairs of all rows that may match, none left out: for whole collections, and for giant buckets.
+
+        Pairs of rows with the same label may be left out.
+        """
         ...
 
 
@@ -115,3 +121,10 @@ def is_binary_like(kind: pa.DataType) -> bool:
 def is_list(kind: pa.DataType) -> bool:
     """Whether a column of this type holds lists: sets, or vectors."""
     return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
+
+
+def has_weights(kind: pa.DataType) -> bool:
+    """Whether a column of this type holds elements with weights."""
+    if is_list(kind):
+        return bool(pa.types.is_struct(kind.value_type))
+    return bool(pa.types.is_map(kind) or pa.types.is_struct(kind))

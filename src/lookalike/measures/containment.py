@@ -32,8 +32,8 @@ class Containment:
 
     name = "containment"
 
-    def __init__(self, texts: Texts, seed: int) -> None:
-        self._sets = Jaccard(texts, None, seed)
+    def __init__(self, texts: Texts, seed: int, columns: int | None = None) -> None:
+        self._sets = Jaccard(texts, None, seed, columns)
 
     def represent(self, items: pa.Array, groups: U64Array | None = None) -> Sets:
         return self._sets.represent(items, groups)

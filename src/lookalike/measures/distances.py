@@ -88,8 +88,10 @@ class DistanceJudge(Comparable):
     ) -> F64Array:
         return minkowski(offsets, words, left, right, threshold, self._order)
 
-    def scan(self, offsets: I64Array, words: U64Array, threads: int) -> Iterator[tuple[I64Array, I64Array]]:
-        if self._order not in _SCANNED:
+    def scan(
+        self, offsets: I64Array, words: U64Array, threads: int, labels: I64Array | None = None
+    ) -> Iterator[tuple[I64Array, I64Array]]:
+        if self._order not in _SCANNED or not len(words):
             return all_rows(len(offsets) - 1)
         vectors = words.reshape(len(offsets) - 1, -1).view(np.float32)
-        return all_pairs_within(vectors, -self.threshold, threads, _SCANNED[self._order])
+        return all_pairs_within(vectors, -self.threshold, threads, _SCANNED[self._order], labels)

@@ -34,7 +34,9 @@ class Comparable:
         """There are no signatures."""
         return None
 
-    def scan(self, offsets: I64Array, words: U64Array, threads: int) -> Iterator[tuple[I64Array, I64Array]]:
+    def scan(
+        self, offsets: I64Array, words: U64Array, threads: int, labels: I64Array | None = None
+    ) -> Iterator[tuple[I64Array, I64Array]]:
         """Every pair."""
         return all_rows(len(offsets) - 1)
 

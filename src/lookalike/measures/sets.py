@@ -17,7 +17,7 @@ from lookalike.collide.band import band_keys
 from lookalike.collide.prefix import prefix_lengths
 from lookalike.config import Config
 from lookalike.key import key_of, sketch_seed
-from lookalike.measures.base import Judge, is_list, shape_of
+from lookalike.measures.base import Judge, has_weights, is_list, shape_of
 from lookalike.measures.rows import Comparable
 from lookalike.measures.texts import Texts
 from lookalike.represent.buffers import text_buffers
@@ -37,11 +37,13 @@ class Jaccard:
 
     name = "jaccard"
 
-    def __init__(self, texts: Texts, plan: Plan | None, seed: int) -> None:
+    def __init__(self, texts: Texts, plan: Plan | None, seed: int, columns: int | None = None) -> None:
+        """With `columns` items are rows of 0 and 1, and as many of each."""
         self._texts = texts
         self._bands, self._rows = shape_of(plan)
         self._seed = sketch_seed(seed)
         self._key = key_of(seed)
+        self._columns = columns
 
     @property
     def slots(self) -> int:
@@ -53,9 +55,18 @@ class Jaccard:
         return constants(self.slots, self._seed)
 
     def represent(self, items: pa.Array, groups: U64Array | None = None) -> Sets:
-        """A list column is a column of sets; anything else must be text."""
-        sets = element_sets(items, self._key) if is_list(items.type) else self._texts.sets(items)
-        return in_groups(sets, groups)
+        """Rows of 0 and 1, elements with weights, lists of elements; anything else must be text."""
+        return in_groups(self._sets(items), groups)
+
+    def _sets(self, items: pa.Array) -> Sets:
+        if self._columns is not None or has_weights(items.type):
+            # Text and lists, which are more common, need not load these.
+            from lookalike.represent.columns import column_sets, unweighted_sets
+
+            if self._columns is None:
+                return unweighted_sets(items, self._key)
+            return column_sets(items, self._columns, self._key)
+        return element_sets(items, self._key) if is_list(items.type) else self._texts.sets(items)
 
     def sketch(self, sets: Sets) -> U32Array:
         """K slots an item."""
@@ -155,7 +166,7 @@ class Identity:
         return Sets(ends, np.ascontiguousarray(prints[present, 0]), prints, bad=bad)
 
     def _represent(self, items: pa.Array) -> Sets:
-        if self._form in ("vectors", "bits"):
+        if self._form in ("vectors", "bits", "columns"):
             return self._printed(items)
         if self._form == "bags":
             from lookalike.represent.bags import bags

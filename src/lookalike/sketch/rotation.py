@@ -1,41 +1,76 @@
-"""Sign bits of vectors: on which side of a random hyperplane each lies, by structured random rotations.
+"""Sign bits of vectors: on which side of a random hyperplane each lies, by structured random projections.
 
 The idea (Charikar 2002). A random hyperplane through the origin separates two vectors with probability angle/π, so one
 bit, the sign of the product with a random direction, agrees with 1 - angle/π. Drawn one by one, D directions cost D·d
-products a vector. A structured rotation gives n directions at once: flip the signs of the components at random, apply
-the Walsh–Hadamard transform (every output is a sum of all components, some of them negated), and repeat, three times in
-all. The n outputs are the products with n orthogonal directions that are as good as random, for 3·n·log₂(n) additions.
+products a vector. A structured projection gives n of them at once, for 2·n·log₂(n) additions:
 
-Source: Andoni, Indyk, Laarhoven, Razenshteyn and Schmidt, "Practical and optimal LSH for angular distance" (2015). Why
-three times: after one, (1, 0, 0, …) and (0.8, 0.6, 0, …) agree in every bit, because the sign of ±0.8 ± 0.6 is that of
-the first; after two they agree too often (0.810 instead of 0.795 in 64 dimensions); after three the difference is gone
-(0.797, and 0.795 in 512). Short vectors are padded with zeros for the same reason.
+    flip the signs of the components at random       D, so that no vector stays concentrated after
+    the Walsh–Hadamard transform,                    H: every output is a sum of all components, some of them negated
+    shuffle,                                         Π
+    multiply by n draws of N(0, 1),                  G
+    and transform again:                             w = H·G·Π·H·D, one row for each bit
 
-A block is one such rotation. Directions of one block are orthogonal, those of two blocks independent: a band takes its
-bits from as many blocks, so that they agree with the r-th power of one.
+Every single bit is exactly right, for every pair of vectors. Row p of w is Σⱼ ±gⱼ·qⱼ, where the qⱼ are the rows of
+Π·H·D: orthogonal and of one length. The signs do not matter to a normal draw, so the row is a Gaussian vector in some
+turned system of coordinates, that is, in any: its direction is even over the sphere. A plain sequence of flips and
+transforms has no such property, however long: its sums of few components cancel. For (1, 1, 0, 0, …) three rounds of
+128 leave one sum in fifty at exactly 0, and there the sign is that of the difference of the two components: vectors on
+either side of the diagonal then differ in each such bit, whatever their angle.
 
-Only additions and subtractions, in an order that depends on n alone, sixteen vectors side by side: a vector has the
-same bits alone and in any batch, on every machine. A matrix product promises none of that, and took three times as long
-(8,192 bits of 384 components, one core: 41 µs, and 124 µs with OpenBLAS).
+Bits of one block share their draws, and so depend on one another a little; bits of two blocks do not. With z = Π·H·D·x
+the projections p and q of x have the correlation Σⱼ ±zⱼ² / Σⱼ zⱼ², its signs those of row p ^ q of H. Half of them are
+negative, and the shuffle puts zⱼ² to them at random, so it is of the size √(κ/n), κ being the relative variance of zⱼ²:
+0 for a vector of one component, 1 for two equal ones, and 2 for many. A band takes its bits from as many blocks, so
+that they agree with the r-th power of one. Short vectors are padded with zeros, to n = 128 at least, which keeps the
+correlation low.
 
-    n = 2, no flips:  (3, 1) → (4, 2) → (6, 2) → (8, 4), signs 1 1
+Sources: Ailon and Chazelle, "Approximate nearest neighbors and the fast Johnson–Lindenstrauss transform" (2006); Le,
+Sarlós and Smola, "Fastfood" (2013) for H·G·Π·H·D.
+
+Rounding. A vector is multiplied by a power of two first, so that nothing overflows. Of 2·log₂(n) + 1 operations in
+float32 each is off by 2⁻²⁴ of its result, which moves a projection by some 10⁻⁷ of its standard deviation: one bit in
+ten million is not the one of exact arithmetic.
+
+Only additions, subtractions and one product, in an order that depends on n alone, sixteen vectors side by side: a
+vector has the same bits alone and in any batch, on every machine. A matrix product promises none of that, and took four
+times as long (8,192 bits of 384 components, one core: OpenBLAS took 124 µs).
+
+    n = 2, no flips, order (second, first), draws (2, 3):  (3, 1) → (4, 2) → (2, 4) → (4, 12) → (16, -8): signs 1 0
 """
 
 from __future__ import annotations
 
+import math
+from functools import lru_cache
+from typing import NamedTuple
+
 import numpy as np
 
 from lookalike.jit import device, kernel
+from lookalike.sketch.draws import draw
 from lookalike.spec import C1, GOLDEN, mix
-from lookalike.types import F32Array, U64Array
+from lookalike.types import F32Array, I64Array, U64Array
 
-__all__ = ["fill_flips", "flips", "rotate_signs", "sign_bits", "width_of"]
+__all__ = ["Rotation", "fill_rotation", "project_signs", "rotation_of", "sign_bits", "width_of"]
 
-_ROUNDS = 3
-# With fewer components, three rounds do not mix a vector of one component enough.
+# Correlations of bits of one block are of the size of √(2/n).
 _LEAST_WIDTH = 128
 _LANES = 16
 _WORD = 64
+_HALF = np.uint64(32)
+
+
+class Rotation(NamedTuple):
+    """What is random in some blocks, each (blocks, width): ±1 for each component, their new order, the draws."""
+
+    flips: F32Array
+    order: I64Array
+    draws: F32Array
+
+    def block(self, number: int) -> Rotation:
+        """One of the blocks, alone."""
+        one = slice(number, number + 1)
+        return Rotation(self.flips[one], self.order[one], self.draws[one])
 
 
 def width_of(dimensions: int) -> int:
@@ -46,27 +81,35 @@ def width_of(dimensions: int) -> int:
     return width
 
 
-@kernel("void(uint64, float32[:,:,::1])")
-def fill_flips(seed, out):
-    """The signs of all blocks and rounds, 64 from each mixed number; blocks are the same however many follow."""
-    blocks, rounds, width = out.shape
-    state = mix(mix(seed) ^ C1)
-    words = width // _WORD
+@kernel("void(uint64, float32[:,::1], int64[:,::1], float32[:,::1])")
+def fill_rotation(seed, flips, order, draws):
+    """All that is random, out of mixed numbers; blocks are the same however many follow."""
+    blocks, width = flips.shape
     for block in range(blocks):
-        for turn in range(rounds):
-            for word in range(words):
-                number = np.uint64((block * rounds + turn) * words + word + 1)
-                bits = mix(state + number * GOLDEN)
-                for j in range(_WORD):
-                    positive = (bits >> np.uint64(j)) & np.uint64(1)
-                    out[block, turn, word * _WORD + j] = np.float32(1.0) if positive else np.float32(-1.0)
+        state = mix(mix(mix(seed) ^ C1) + np.uint64(block + 1) * GOLDEN)
+        for word in range(width // _WORD):
+            bits = mix(state + np.uint64(word + 1) * GOLDEN)
+            for j in range(_WORD):
+                positive = (bits >> np.uint64(j)) & np.uint64(1)
+                flips[block, word * _WORD + j] = np.float32(1.0) if positive else np.float32(-1.0)
+        for j in range(width):
+            order[block, j] = j
+        for j in range(width - 1, 0, -1):
+            upper = mix(state + np.uint64(width + j) * GOLDEN) >> _HALF
+            other = np.int64((upper * np.uint64(j + 1)) >> _HALF)
+            order[block, j], order[block, other] = order[block, other], order[block, j]
+        column = mix(state)
+        for j in range(width):
+            draws[block, j] = draw(column, j, 2.0)
 
 
-def flips(blocks: int, width: int, seed: int) -> F32Array:
-    """The random signs of so many blocks."""
-    out = np.empty((blocks, _ROUNDS, width), np.float32)
-    fill_flips(np.uint64(seed), out)
-    return out
+@lru_cache(maxsize=4)
+def rotation_of(blocks: int, width: int, seed: int) -> Rotation:
+    """What is random in so many blocks; kept, since a draw takes as long as ten vectors take for a component."""
+    shape = (blocks, width)
+    found = Rotation(np.empty(shape, np.float32), np.empty(shape, np.int64), np.empty(shape, np.float32))
+    fill_rotation(np.uint64(seed), *found)
+    return found
 
 
 @device
@@ -93,35 +136,45 @@ def _transform(buffer, width):
                 buffer[j + h, lane] = a - b
 
 
-@kernel("void(Array(float32,2,'C',readonly=True), Array(float32,3,'C',readonly=True), uint64[:,:,::1])")
-def rotate_signs(vectors, flips, bits):
-    """bits[i, block] = the signs of the rotated vector i, position j in bit j mod 64 of word j / 64; 1 for >= 0."""
+@kernel(
+    "void(Array(float32,2,'C',readonly=True), Array(float32,2,'C',readonly=True), Array(int64,2,'C',readonly=True), "
+    "Array(float32,2,'C',readonly=True), uint64[:,:,::1])"
+)
+def project_signs(vectors, flips, order, draws, bits):
+    """bits[i, block] = the signs of the projections of vector i, position j in bit j mod 64 of word j / 64; 1 for >= 0.
+
+    A vector is scaled by a power of two so that its largest component is from 1/2 to 1.
+    """
     items, dimensions = vectors.shape
-    blocks, rounds, width = flips.shape
+    blocks, width = flips.shape
     padded = np.zeros((width, _LANES), np.float32)
     buffer = np.empty((width, _LANES), np.float32)
+    shuffled = np.empty((width, _LANES), np.float32)
     for first in range(0, items, _LANES):
         count = min(_LANES, items - first)
         for lane in range(count):
+            largest = np.float32(0.0)
             for j in range(dimensions):
-                padded[j, lane] = vectors[first + lane, j]
+                largest = max(largest, abs(vectors[first + lane, j]))
+            scale = math.ldexp(1.0, -math.frexp(np.float64(largest))[1])
+            for j in range(dimensions):
+                padded[j, lane] = np.float32(np.float64(vectors[first + lane, j]) * scale)
         for block in range(blocks):
             for j in range(width):
-                flip = flips[block, 0, j]
+                flip = flips[block, j]
                 for lane in range(_LANES):
                     buffer[j, lane] = padded[j, lane] * flip
             _transform(buffer, width)
-            for turn in range(1, rounds):
-                for j in range(width):
-                    flip = flips[block, turn, j]
-                    for lane in range(_LANES):
-                        buffer[j, lane] *= flip
-                _transform(buffer, width)
+            for j in range(width):
+                source, factor = order[block, j], draws[block, j]
+                for lane in range(_LANES):
+                    shuffled[j, lane] = buffer[source, lane] * factor
+            _transform(shuffled, width)
             for word in range(width // _WORD):
                 for lane in range(count):
                     found = np.uint64(0)
                     for j in range(_WORD):
-                        positive = buffer[word * _WORD + j, lane] >= np.float32(0.0)
+                        positive = shuffled[word * _WORD + j, lane] >= np.float32(0.0)
                         found |= np.uint64(positive) << np.uint64(j)
                     bits[first + lane, block, word] = found
 
@@ -130,5 +183,5 @@ def sign_bits(vectors: F32Array, blocks: int, seed: int) -> U64Array:
     """The sign bits of each vector: blocks · width of them, packed into words."""
     width = width_of(vectors.shape[1])
     out = np.empty((len(vectors), blocks, width // _WORD), np.uint64)
-    rotate_signs(np.ascontiguousarray(vectors), flips(blocks, width, seed), out)
+    project_signs(np.ascontiguousarray(vectors), *rotation_of(blocks, width, seed), out)
     return out

@@ -1,9 +1,9 @@
 """Band keys from sign bits: the r bits of a band are from as many blocks as are worth their price.
 
-Bits of two blocks are independent, those of one block come from orthogonal directions. A block of n bits serves n bands
-with a bit each; fewer bands may have several bits of it, n/128 at most, which saves as many blocks. Measured on planted
-pairs, that changes the chance of a band hardly: of 384 components, four of 512 bits agree with 0.9995·p⁴ at cosine 0.8
-and 0.9985·p⁴ at 0.5, which for twenty rows is a quarter of a percent of the pairs that meet in a band.
+Bits of two blocks are independent, those of one block share their random draws. A block of n bits serves n bands with
+a bit each; fewer bands may have several bits of it, n/128 at most, which saves as many blocks. Measured on planted
+pairs, that changes the chance of a band hardly: of 384 components, four of 512 bits agree with 1.0007·p⁴ at cosine 0.8
+and 1.002·p⁴ at 0.5, which for twenty rows is a third of a percent of the pairs that meet in a band.
 
 The bits of a block come side by side, 64 to a word, so r words are the bits of 64 bands: as the rows of a square, which
 is turned over (`turning.py`).

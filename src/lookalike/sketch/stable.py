@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lookalike.jit import kernel, peek, poke
+from lookalike.jit import device, kernel, peek, poke
 from lookalike.simd import LANES, broadcast, load, multiply_add, store, zeros
 from lookalike.sketch.draws import draw, uniform
 from lookalike.spec import C2, GOLDEN, mix
@@ -35,7 +35,7 @@ __all__ = ["StableMatrix", "fill_stable", "project_rows", "stable_matrix", "stab
 
 
 _SHIFT = np.uint64(32)
-_VECTORS = 6
+VECTORS = 6
 # A group of vectors as float64 takes about a quarter of a megabyte: it stays in the second-level cache.
 _GROUP_NUMBERS = 1 << 15
 
@@ -71,6 +71,46 @@ def stable_matrix(dimensions: int, slots: int, order: float, seed: int) -> Stabl
     return StableMatrix(slots, panels, starts)
 
 
+@device
+def turn_group(source, first, size, dimensions, turned):
+    """Vectors first … first + size - 1 as float64, six side by side, component after component."""
+    for i in range(size):
+        to = i // VECTORS * dimensions * VECTORS + i % VECTORS
+        for k in range(dimensions):
+            poke(turned, to + k * VECTORS, np.float64(peek(source, (first + i) * dimensions + k)))
+
+
+@device
+def multiply_tile(flat, at, turned, x, dimensions, tile):
+    """tile[8·i + l] = the product of vector i of the six from turned[x] with direction l of the panel from flat[at].
+
+    The sum runs over components in order.
+    """
+    a, b, c, d, e, f = zeros(), zeros(), zeros(), zeros(), zeros(), zeros()
+    for _ in range(dimensions):
+        row = load(flat, at)
+        a = multiply_add(row, broadcast(peek(turned, x)), a)
+        b = multiply_add(row, broadcast(peek(turned, x + 1)), b)
+        c = multiply_add(row, broadcast(peek(turned, x + 2)), c)
+        d = multiply_add(row, broadcast(peek(turned, x + 3)), d)
+        e = multiply_add(row, broadcast(peek(turned, x + 4)), e)
+        f = multiply_add(row, broadcast(peek(turned, x + 5)), f)
+        at += LANES
+        x += VECTORS
+    store(tile, 0, a)
+    store(tile, 8, b)
+    store(tile, 16, c)
+    store(tile, 24, d)
+    store(tile, 32, e)
+    store(tile, 40, f)
+
+
+@device
+def group_size(dimensions):
+    """How many vectors are worked on at a time: whole sixes that stay in the second-level cache."""
+    return VECTORS * max(1, min(16, _GROUP_NUMBERS // (VECTORS * max(dimensions, 1))))
+
+
 @kernel(
     "void(Array(float32,2,'C',readonly=True), Array(float32,3,'C',readonly=True), Array(float64,1,'C',readonly=True), "
     "float64, uint32[:,::1])"
@@ -80,45 +120,25 @@ def project_rows(vectors, panels, starts, width, slots):
     items, dimensions = vectors.shape
     count, wanted = len(panels), slots.shape[1]
     flat, source, out = panels.reshape(panels.size), vectors.reshape(vectors.size), slots.reshape(slots.size)
-    group = _VECTORS * max(1, min(16, _GROUP_NUMBERS // (_VECTORS * max(dimensions, 1))))
+    group = group_size(dimensions)
     turned = np.zeros(group * dimensions, np.float64)
-    tile = np.empty(_VECTORS * LANES, np.float64)
+    tile = np.empty(VECTORS * LANES, np.float64)
     bits = tile.view(np.uint64)
     for first in range(0, items, group):
         size = min(group, items - first)
-        for i in range(size):
-            to = i // _VECTORS * dimensions * _VECTORS + i % _VECTORS
-            for k in range(dimensions):
-                poke(turned, to + k * _VECTORS, np.float64(peek(source, (first + i) * dimensions + k)))
+        turn_group(source, first, size, dimensions, turned)
         for panel in range(count):
             lanes = min(LANES, wanted - panel * LANES)
-            for block in range(0, size, _VECTORS):
-                a, b, c, d, e, f = zeros(), zeros(), zeros(), zeros(), zeros(), zeros()
-                at, x = panel * dimensions * LANES, block * dimensions
-                for _ in range(dimensions):
-                    row = load(flat, at)
-                    a = multiply_add(row, broadcast(peek(turned, x)), a)
-                    b = multiply_add(row, broadcast(peek(turned, x + 1)), b)
-                    c = multiply_add(row, broadcast(peek(turned, x + 2)), c)
-                    d = multiply_add(row, broadcast(peek(turned, x + 3)), d)
-                    e = multiply_add(row, broadcast(peek(turned, x + 4)), e)
-                    f = multiply_add(row, broadcast(peek(turned, x + 5)), f)
-                    at += LANES
-                    x += _VECTORS
-                store(tile, 0, a)
-                store(tile, 8, b)
-                store(tile, 16, c)
-                store(tile, 24, d)
-                store(tile, 32, e)
-                store(tile, 40, f)
+            for block in range(0, size, VECTORS):
+                multiply_tile(flat, panel * dimensions * LANES, turned, block * dimensions, dimensions, tile)
                 # Whole panels, whether they are wanted or not: loops of a known length run eight at a time.
-                for i in range(_VECTORS):
+                for i in range(VECTORS):
                     for lane in range(LANES):
                         k = i * LANES + lane
                         poke(tile, k, np.floor(np.divide(peek(tile, k), width) + peek(starts, panel * LANES + lane)))
-                for k in range(_VECTORS * LANES):
+                for k in range(VECTORS * LANES):
                     poke(bits, k, mix(peek(bits, k)) >> _SHIFT)
-                for i in range(min(_VECTORS, size - block)):
+                for i in range(min(VECTORS, size - block)):
                     to = (first + block + i) * wanted + panel * LANES
                     for lane in range(lanes):
                         poke(out, to + lane, np.uint32(peek(bits, i * LANES + lane)))

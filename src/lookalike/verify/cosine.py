@@ -5,9 +5,10 @@ two a word. The length is `norms` of the vector, kept because it would cost as m
 
 Products of two float32 need no rounding in a float64. Their sum has 32 partial sums (component i belongs to sum i mod
 32), so that it depends on the two rows only, and runs at the speed of four independent chains of additions. Its error
-is below 1e-15 for d up to a few thousand; the quotient is clipped to [-1, 1]. Rounding would make the similarity of
-some vectors with themselves 0.9999999999999999, so two rows with the same bits have exactly 1. A vector of length zero
-has no direction, and is like nothing.
+is below 1e-15 for d up to a few thousand; the quotient is clipped to [-1, 1]. Components are rounded to float32, which
+turns a vector by up to 2⁻²⁴: a multiple of it may be at an angle of 2⁻²³, and their cosine 1 - 2⁻⁴⁷. So what is within
+2⁻⁴⁵ of 1 is exactly 1: identical vectors, and parallel ones. A vector of length zero has no direction, and is like
+nothing.
 
     x = (3, 4), y = (4, 3):  24 / (5·5) = 0.96
 """
@@ -17,14 +18,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.jit import device, kernel, peek
+from lookalike.jit import device, kernel
 from lookalike.simd import add, load, load_first, multiply_add, pointer, total, zeros
 from lookalike.types import F64Array, I64Array, U64Array
 
-__all__ = ["cosine", "cosine_pairs", "dot", "norms", "row_norms"]
+__all__ = ["PARALLEL", "cosine", "cosine_pairs", "dot", "norms", "row_norms"]
 
-# A quotient this close to 1 is asked whether the rows are the same; others cannot be, by far.
-_CLOSE = 1.0 - 1e-9
+# Two vectors with this cosine are parallel but for the rounding of their components.
+PARALLEL = 1.0 - 2.0**-45
 
 
 @device
@@ -64,13 +65,9 @@ def cosine_pairs(offsets, floats, lengths, left, right, threshold, skip, scores)
         scale = lengths[i] * lengths[j]
         scores[p] = -np.inf
         if scale > 0.0:
-            score = min(max(product / scale, -1.0), 1.0)
-            if score > _CLOSE:
-                k = 2
-                while k < count + 2 and peek(floats, 2 * i + k) == peek(floats, 2 * j + k):
-                    k += 1
-                if k == count + 2:
-                    score = 1.0
+            score = max(product / scale, -1.0)
+            if score >= PARALLEL:
+                score = 1.0
             if score >= threshold:
                 scores[p] = score
 

@@ -30,7 +30,7 @@ a pair for a limit and 0.11 for the best ten.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -195,8 +195,13 @@ class _Block:
         return stride
 
 
-def _all_pairs(side: Side, limits: F64Array, least: float, threads: int) -> Iterator[tuple[I64Array, I64Array]]:
-    """The pairs whose score is at least `least`; limits are those of their approximations without any error."""
+def _all_pairs(
+    side: Side, limits: F64Array, least: float, threads: int, labels: I64Array
+) -> Iterator[tuple[I64Array, I64Array]]:
+    """The pairs whose score is at least `least`; limits are those of their approximations without any error.
+
+    Labels, if there are any, ascend: pairs of one label are left out, and blocks of one are not multiplied.
+    """
     n, scan, nothing = len(side), _Scan(side, side), np.empty(0, np.int64)
     if side.measure == MANHATTAN:
         lowest = {False: limits * (1.0 + scan.margins[False])}
@@ -209,10 +214,12 @@ def _all_pairs(side: Side, limits: F64Array, least: float, threads: int) -> Iter
         counts = np.empty(row_end - row, np.int64)
         found = [(nothing, nothing)]
         for column, end in _spans(first, last, _BLOCK):
+            if len(labels) and labels[row] == labels[end - 1]:
+                continue
             for rounded in sorted({scan.rounded, False}, reverse=True):
                 stride = block.multiply(column, end, rounded)
                 halves, limit = scan.halves[rounded][column:end], lowest[rounded][row:row_end]
-                where = side.measure, block.near, stride, halves, limit, side.exact, least, row, column
+                where = side.measure, block.near, stride, halves, limit, side.exact, labels, least, row, column
                 total = collect_pairs(*where, False, counts, nothing, nothing)
                 if total * _FEW < (row_end - row) * (end - column):
                     break
@@ -229,25 +236,55 @@ def _all_pairs(side: Side, limits: F64Array, least: float, threads: int) -> Iter
             yield left, right
 
 
-def all_pairs_above(unit: F32Array, threshold: float, threads: int) -> Iterator[tuple[I64Array, I64Array]]:
+def all_pairs_above(
+    unit: F32Array, threshold: float, threads: int, labels: I64Array | None = None
+) -> Iterator[tuple[I64Array, I64Array]]:
     """Pairs (left < right) of unit vectors: all whose product reaches the threshold, and few below it, to be compared.
 
     Those below come within γ of it: unit vectors are rounded themselves. The pairs come in chunks, block by block.
+    Pairs of vectors with the same label are left out.
     """
+    if labels is not None:
+        return _of_labels(labels, lambda order, mine: _above(unit[order], threshold, threads, mine))
+    return _above(unit, threshold, threads, np.empty(0, np.int64))
+
+
+def _above(unit: F32Array, threshold: float, threads: int, labels: I64Array) -> Iterator[tuple[I64Array, I64Array]]:
     least = threshold - _slack(unit.shape[1])
     side = Side.of(COSINE, unit)
-    return _all_pairs(side, least - side.lifts, least, threads)
+    return _all_pairs(side, least - side.lifts, least, threads, labels)
 
 
 def all_pairs_within(
-    vectors: F32Array, distance: float, threads: int, measure: int = EUCLIDEAN
+    vectors: F32Array, distance: float, threads: int, measure: int = EUCLIDEAN, labels: I64Array | None = None
 ) -> Iterator[tuple[I64Array, I64Array]]:
-    """Pairs (left < right) at a Euclidean or Manhattan distance of at most `distance`, by scores in float64."""
+    """Pairs (left < right) at a Euclidean or Manhattan distance of at most `distance`, by scores in float64.
+
+    Pairs of vectors with the same label are left out.
+    """
+    if labels is not None:
+        return _of_labels(labels, lambda order, mine: _within(vectors[order], distance, threads, measure, mine))
+    return _within(vectors, distance, threads, measure, np.empty(0, np.int64))
+
+
+def _within(
+    vectors: F32Array, distance: float, threads: int, measure: int, labels: I64Array
+) -> Iterator[tuple[I64Array, I64Array]]:
     side = Side.of(measure, vectors)
     # Another order of the same float64 sum gives another last bit.
     distance *= 1.0 + 1e-12
     limits = -distance * distance / 2.0 - side.lifts if measure == EUCLIDEAN else np.full(len(side), -distance)
-    return _all_pairs(side, limits, -distance, threads)
+    return _all_pairs(side, limits, -distance, threads, labels)
+
+
+def _of_labels(
+    labels: I64Array, scan: Callable[[I64Array, I64Array], Iterator[tuple[I64Array, I64Array]]]
+) -> Iterator[tuple[I64Array, I64Array]]:
+    """The pairs of a scan of vectors put in the order of their labels, by their numbers before."""
+    order = np.argsort(labels, kind="stable")
+    for one, other in scan(order, labels[order]):
+        left, right = order[one], order[other]
+        yield np.minimum(left, right), np.maximum(left, right)
 
 
 def _heaps(queries: int, k: int) -> tuple[I64Array, F64Array]:

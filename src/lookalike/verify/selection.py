@@ -235,11 +235,13 @@ def score_lists(measure, items, queries, lists, own, ids, scores):
 
 
 @kernel(
-    f"int64(int64, {_PRODUCTS}, int64, {_PRODUCTS}, {_FLOATS}, {_VECTORS}, float64, int64, int64, boolean, int64[::1], "
-    "int64[::1], int64[::1])"
+    f"int64(int64, {_PRODUCTS}, int64, {_PRODUCTS}, {_FLOATS}, {_VECTORS}, {_NUMBERS}, float64, int64, int64, boolean, "
+    "int64[::1], int64[::1], int64[::1])"
 )
-def collect_pairs(measure, near, stride, halves, limits, vectors, least, row, column, fill, counts, left, right):
-    """The pairs (row + i, column + j), left < right, whose score is at least `least`.
+def collect_pairs(
+    measure, near, stride, halves, limits, vectors, labels, least, row, column, fill, counts, left, right
+):
+    """The pairs (row + i, column + j), left < right, whose score is at least `least`, and whose labels, if any, differ.
 
     Only where near[i·stride + j] - halves[j] is not below limits[i] they are scored. Counts these for each i, so that
     there is room for them before a second call fills in the pairs; returns how many.
@@ -255,6 +257,8 @@ def collect_pairs(measure, near, stride, halves, limits, vectors, least, row, co
         elif counts[i]:
             for j in range(start, width):
                 if near[i * stride + j] - halves[j] < limit:
+                    continue
+                if len(labels) > 0 and labels[row + i] == labels[column + j]:
                     continue
                 if _score(measure, flat, (row + i) * d, flat, (column + j) * d, d) >= least:
                     left[total], right[total] = row + i, column + j

@@ -16,7 +16,7 @@ from lookalike.jit import device, kernel, peek
 from lookalike.simd import pointer, popped_xor, popped_xor_first, prefetch
 from lookalike.types import I64Array, U64Array
 
-__all__ = ["distance_pairs", "signature_distance", "signature_distances"]
+__all__ = ["distance_pairs", "missing_bits", "signature_distance", "signature_distances"]
 
 _AHEAD = 32
 _LINE = 8
@@ -58,3 +58,9 @@ def signature_distances(signatures: U64Array, left: I64Array, right: I64Array) -
     out = np.empty(len(left), np.int64)
     distance_pairs(signatures.reshape(-1), signatures.shape[1], left, right, out)
     return out
+
+
+def missing_bits(signatures: U64Array, left: I64Array, right: I64Array) -> I64Array:
+    """How many bits of the one signature the other has not, for pairs of rows of an array."""
+    missing: I64Array = np.bitwise_count(signatures[left] & ~signatures[right]).sum(axis=1, dtype=np.int64)
+    return missing

@@ -20,6 +20,7 @@ import numpy as np
 
 from lookalike.jit import device, kernel
 from lookalike.types import F32Array, F64Array, I64Array, U64Array
+from lookalike.verify.cosine import PARALLEL
 
 __all__ = [
     "bag_rows",
@@ -109,7 +110,7 @@ def weighted_jaccard_pairs(offsets, words, halves, left, right, threshold, score
 
 @kernel(f"void({_ROWS}, {_PAIRS})")
 def sparse_cosine_pairs(offsets, words, halves, left, right, threshold, scores):
-    """scores[p] = Σ a·b / sqrt(Σ a² · Σ b²), within [-1, 1], -inf where it is below the threshold."""
+    """scores[p] = Σ a·b / sqrt(Σ a² · Σ b²), within [-1, 1], 1 where parallel, -inf where it is below the threshold."""
     for p in range(len(left)):
         i, j = offsets[left[p]], offsets[right[p]]
         i_end = i + 2 * (offsets[left[p] + 1] - i) // 3
@@ -125,7 +126,9 @@ def sparse_cosine_pairs(offsets, words, halves, left, right, threshold, scores):
             j += in_right
         # One root of the product: the root of a square is exact, the product of two roots is not.
         norms = math.sqrt(square * other_square)
-        cosine = min(1.0, max(-1.0, dot / norms)) if norms > 0.0 else -math.inf
+        cosine = max(-1.0, dot / norms) if norms > 0.0 else -math.inf
+        if cosine >= PARALLEL:
+            cosine = 1.0
         scores[p] = cosine if cosine >= threshold else -math.inf
 
 
