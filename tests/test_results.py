@@ -157,7 +157,8 @@ def test_a_run_folder_holds_everything_that_was_decided(docs: pa.Table, tmp_path
     run = tmp_path / "run"
     result.save(run)
     assert sorted(str(path.relative_to(run)) for path in run.rglob("*") if path.is_file()) == [
-        "clusters.parquet", "kept/docs.parquet", "pairs.parquet", "removed.parquet", "report.html", "report.json",
+        ".lookalike.json", "clusters.parquet", "kept/docs.parquet", "pairs.parquet", "removed.parquet", "report.html",
+        "report.json", "run.json",
     ]  # fmt: skip
     assert pq.read_table(run / "kept" / "docs.parquet").to_pylist() == ROWS[:2]
     assert pq.read_table(run / "removed.parquet") == result.removed
@@ -169,11 +170,11 @@ def test_a_run_folder_holds_everything_that_was_decided(docs: pa.Table, tmp_path
 
     with pytest.raises(lookalike.OutputError, match="run exists; use --overwrite to replace it"):
         result.save(run)
-    (run / "kept" / "old.parquet").write_text("")
+    (run / "kept" / "old.parquet").write_text("mine")
     (run / "notes.txt").write_text("mine")
     result.save(run, overwrite=True)
-    assert [path.name for path in (run / "kept").iterdir()] == ["docs.parquet"]
-    assert (run / "notes.txt").read_text() == "mine", "what is not of a run stays"
+    assert sorted(path.name for path in (run / "kept").iterdir()) == ["docs.parquet", "old.parquet"]
+    assert (run / "notes.txt").read_text() == (run / "kept" / "old.parquet").read_text() == "mine", "not of the run"
 
 
 def test_too_many_pairs_are_left_out_of_a_run_folder_and_said_to_be(tmp_path: Path) -> None:

@@ -114,12 +114,11 @@ class _Run:
             self.collection, self.measure, self.plan, self.config, self.keep, self.counts, self.work, self.progress
         )
         self._lap("reading and sketching")
-        if self.work.finished("found") is None:
+        result = Matched.load(self.work, self.plan, self.config.scale, self._for_matches())
+        if result is None:
             result = self._match(sketched)
             if self.work.resumable:
                 result.save(self.work)
-        else:
-            result = Matched.load(self.work, self.plan, self.config.scale, self._for_matches())
         return Found(self.collection, self.config, self.plan, sketched, result, self.expected)
 
     def _match(self, sketched: Sketched) -> Matched:
@@ -141,6 +140,8 @@ class _Run:
                 sketches, bands, active, counts, most=self._most(judge), memory=config.memory // 4,
                 threads=config.threads, progress=self.progress,
             )  # fmt: skip
+        wanted = np.flatnonzero(grouped.wanted())
+        prints = sketches.look_up("fingerprints", 0, wanted)
         sketches.forget()
         specimens = choose(grouped, folds, active, self.collection.items.form)
         self._lap("grouping")
@@ -155,7 +156,8 @@ class _Run:
             config.threads, self.progress, self.verb == "pairs", config.max_pairs, specimens,
         )  # fmt: skip
         try:
-            comparing.load(grouped, sizes)
+            comparing.load(grouped, sizes, wanted, prints)
+            del wanted, prints
             self._lap("reading again")
             order = None if rank is None else rank[best_copies(folds, rank)]
             led = comparing.compare(matches, tally, order)
