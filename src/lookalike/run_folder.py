@@ -225,7 +225,8 @@ class RunFolder:
         if sums is None:
             return False
         for name, (size, found) in sums.items():
-            path = self.partial / name if (self.partial / name).is_file() else self.path / name
+            moved = not (self.partial / name).is_file() and (self.path / name).is_file()
+            path = self.path / name if moved else self.partial / name
             if not path.is_file() or path.stat().st_size != size or checksum(path) != found:
                 self.work.redo("publish", f"{path} is damaged or missing")
                 return False

@@ -259,3 +259,13 @@ def test_names_that_are_no_text_are_kept_in_the_mark(tmp_path: Path) -> None:
     again = OwnedFolder(folder.path, "run")
     again.look()
     assert again.names == [name]
+
+
+def test_a_file_of_somebody_among_what_is_staged_stays_where_it_is(tmp_path: Path) -> None:
+    folder = begun(tmp_path / "run")
+    put(folder, report="1", kept_a="1", kept_deep_b="1")
+    (folder.path / ".partial" / "kept" / "deep" / "mine").write_text("mine")
+    folder.publish("report")
+    assert listing(folder.path) == {
+        "report": "1", "kept/a": "1", "kept/deep/b": "1", ".partial/kept/deep/mine": "mine",
+    }  # fmt: skip

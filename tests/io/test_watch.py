@@ -172,7 +172,7 @@ def test_an_object_that_was_replaced_is_another_input() -> None:
 
 
 def test_standard_input_is_known_by_what_it_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = []
+    found: list[Any] = []
     for text in ("one\ntwo\n", "two\none\n", "one\ntwo\n"):
         spooled = tmp_path / f"spooled-{len(found)}"
         spooled.write_text(text)

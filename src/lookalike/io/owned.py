@@ -193,7 +193,7 @@ class OwnedFolder:
     def _move(self, names: list[str], old: dict[str, None]) -> None:
         for top in {PurePosixPath(name).parts[0] for name in names if "/" in name}:
             # A folder that is not there yet comes as a whole: one step instead of a million.
-            if _is_folder(self.path / STAGED / top) and not os.path.lexists(self.path / top):
+            if not os.path.lexists(self.path / top) and self._is_all_ours(_BELOW + top):
                 self.place(_BELOW + top).rename(self.path / top)
         for name in names:
             if not self._is_staged(name):
@@ -205,6 +205,13 @@ class OwnedFolder:
                     raise OutputError(f"{target} is in the way and was not made by lookalike: move it, then --resume")
                 self._keep_mode(name)
             source.replace(target)
+
+    def _is_all_ours(self, folder: str) -> bool:
+        """Whether nothing is in a folder but files of ours."""
+        if not _is_folder(self.path / folder):
+            return False
+        below = ((Path(parent), name) for parent, _, files in os.walk(self.path / folder) for name in files)
+        return all(str((parent / name).relative_to(self.path)) in self._names for parent, name in below)
 
     def _keep_mode(self, name: str) -> None:
         """A file that replaces another may be read by whom that could."""
@@ -243,7 +250,7 @@ class OwnedFolder:
             "lookalike": __version__,
             "folder": self.kind,
             "made": self._made,
-            "files": list(self._names),
+            "files": sorted(self._names),
             "moving": self._moving,
             "notes": self.notes,
         }
