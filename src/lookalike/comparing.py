@@ -86,16 +86,18 @@ class Comparing:
     all_pairs: bool
     max_pairs: int
     specimens: Specimens
+    # Half of the fingerprint of each item that is read again, as the first pass saw it; needed until then.
+    fingerprints: U64Array
     spilled: int = 0
     # Pairs of items that the matches so far stand for.
     pairs: int = 0
     parts: list[Part] = field(default_factory=list)
     stores: list[Rows] = field(default_factory=list)
-    # Half of the fingerprints of the items of each part, as the first pass saw them.
-    prints: list[U64Array] = field(default_factory=list)
+    # The fingerprints by parts.
+    _prints: list[U64Array] = field(default_factory=list)
 
-    def load(self, groups: Grouped, sizes: U32Array, shared: I64Array, prints: U64Array) -> None:
-        """Read the items that share a bucket again, which have these fingerprints; a store of rows for each part."""
+    def load(self, groups: Grouped, sizes: U32Array) -> None:
+        """Read the items that share a bucket again; a store of rows for each part of them."""
         if self.judge is None:
             self.parts = list(groups.parts(np.zeros(len(sizes), np.int64), 1))
             return
@@ -113,12 +115,20 @@ class Comparing:
             for each, part in enumerate(parts):
                 number[part.items], wanted[part.items] = each, True
                 place[part.items] = np.arange(len(part.items), dtype=np.uint32)
-                self.prints.append(prints[np.searchsorted(shared, part.items)])
                 self.stores.append(Rows(lengths[part.items], None if fits else files[each]))
             self.spilled += 0 if fits else needed
+            self._part_fingerprints(groups)
             if parts or len(self.specimens.items):
                 self._read(wanted, number, place)
-        self.prints = []
+        self._prints = []
+
+    def _part_fingerprints(self, groups: Grouped) -> None:
+        if len(self.parts) == 1:
+            self._prints = [self.fingerprints]
+        else:
+            items = np.flatnonzero(groups.wanted())
+            self._prints = [self.fingerprints[np.searchsorted(items, part.items)] for part in self.parts]
+        self.fingerprints = np.empty(0, np.uint64)
 
     def _for_rows(self) -> int:
         """Bytes of rows that may be held: half of what the arrays over all items, and the buckets, leave."""
@@ -164,7 +174,7 @@ class Comparing:
         before = np.empty(len(chosen), np.uint64)
         for each in np.unique(number):
             mine = number == each
-            before[mine] = self.prints[each][place[mine]]
+            before[mine] = self._prints[each][place[mine]]
         differs = before != items.fingerprints[:, 0]
         differs[[row for row, _ in items.bad]] = False
         if differs.any():

@@ -140,8 +140,7 @@ class _Run:
                 sketches, bands, active, counts, most=self._most(judge), memory=config.memory // 4,
                 threads=config.threads, progress=self.progress,
             )  # fmt: skip
-        wanted = np.flatnonzero(grouped.wanted())
-        prints = sketches.look_up("fingerprints", 0, wanted)
+        fingerprints = sketches.look_up("fingerprints", 0, np.flatnonzero(grouped.wanted()))
         sketches.forget()
         specimens = choose(grouped, folds, active, self.collection.items.form)
         self._lap("grouping")
@@ -153,11 +152,11 @@ class _Run:
         rank = _keep_rank(self.keep, self.collection, sketched, directed=config.scale.is_directed)
         comparing = Comparing(
             self.collection, self.measure, judge, config.scale, folds, counts, self.work, config.memory,
-            config.threads, self.progress, self.verb == "pairs", config.max_pairs, specimens,
+            config.threads, self.progress, self.verb == "pairs", config.max_pairs, specimens, fingerprints,
         )  # fmt: skip
+        del fingerprints
         try:
-            comparing.load(grouped, sizes, wanted, prints)
-            del wanted, prints
+            comparing.load(grouped, sizes)
             self._lap("reading again")
             order = None if rank is None else rank[best_copies(folds, rank)]
             led = comparing.compare(matches, tally, order)

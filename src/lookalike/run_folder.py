@@ -183,13 +183,15 @@ class RunFolder:
             raise
 
     def abandon(self) -> None:
-        """Remove what was made so far."""
-        self.work.remove()
-        if self._folder.look():
-            self._drop_partial()
-            self._folder.note(work=None)
-            if not self._folder.names:
-                self._folder.remove()
+        """Remove what was made so far; on a full disk, as far as that goes."""
+        with contextlib.suppress(OSError):
+            self.work.remove()
+        with contextlib.suppress(OSError):
+            if self._folder.look():
+                self._drop_partial()
+                self._folder.note(work=None)
+                if not self._folder.names:
+                    self._folder.remove()
 
     def stage(self, names: list[str]) -> None:
         """Make room for files that are going to be made: what is in their way and not ours is refused."""

@@ -239,3 +239,15 @@ def test_overwriting_a_file_keeps_it_private(run: Run, docs: Path, tmp_path: Pat
         assert run(command, docs, "-o", out, "--overwrite").code == 0
         assert out.stat().st_mode & 0o777 == 0o600
         assert out.read_text() != "old"
+
+
+def test_a_file_of_somebody_in_the_work_folder_does_not_stop_the_next_run(docs: Path, run: Run, tmp_path: Path) -> None:
+    kill = "import os, lookalike.matched as m\nm.Matched.save = lambda *a: os._exit(9)\n"
+    command = f"{kill}from lookalike.cli.main import main\nmain()"
+    arguments = ["dedup", str(docs), "-o", str(tmp_path / "run"), "-q"]
+    assert subprocess.run([sys.executable, "-c", command, *arguments], check=False).returncode == 9
+    mine = tmp_path / "run" / "work" / "thesis.txt"
+    mine.write_text("mine")
+    for how in ("--overwrite", "--overwrite", "--resume"):
+        assert run(*arguments, how).code == 0
+        assert mine.read_text() == "mine"

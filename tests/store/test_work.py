@@ -81,7 +81,8 @@ def test_what_somebody_put_beside_our_files_stays(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match=r"thesis\.bin is in the way and was not made by lookalike"):
         work.files(["thesis.bin"])
     work.remove()
-    assert listing(tmp_path / "work") == ["thesis.bin"]
+    assert listing(tmp_path / "work") == [".lookalike.json", "thesis.bin"]
+    begun(tmp_path / "work").files(["sketch-000000.bin"])
 
 
 @pytest.mark.parametrize(

@@ -124,7 +124,11 @@ class OwnedFolder:
         return name in self._names and _is_file(self.path / name)
 
     def remove(self, names: Iterable[str] | None = None) -> None:
-        """Remove files of ours, and folders that become empty; without names all of them, with the mark."""
+        """Remove files of ours, and folders that become empty.
+
+        Without names all of them, with the mark; but where somebody's files stay, the mark does, too: the next run may
+        use the folder as this one did.
+        """
         every = names is None
         if not self.marked:
             return
@@ -133,12 +137,12 @@ class OwnedFolder:
         self._unlink(chosen)
         for name in chosen:
             del self._names[name]
-        if not every:
+        part_of(self.path / MARK).unlink(missing_ok=True)
+        if not every or [path.name for path in self.path.iterdir()] != [MARK]:
             if chosen:
                 self._save()
             return
         with contextlib.suppress(OSError):
-            part_of(self.path / MARK).unlink(missing_ok=True)
             (self.path / MARK).unlink()
             if self._made:
                 self.path.rmdir()
