@@ -334,3 +334,11 @@ def test_the_report_tells_how_text_was_weighed_and_what_was_left_out() -> None:
     pages = [f"<p>{text}</p>" for text in texts]
     assert lookalike.dedup(pages, html=True).report["html"] is True
     assert "weights" not in lookalike.dedup([{1, 2}, {3}]).report
+
+
+def test_a_run_folder_around_its_own_input_is_refused(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"text": ["a b c", "d e f"]}), tmp_path / "docs.parquet")
+    result = lookalike.dedup(tmp_path / "docs.parquet")
+    with pytest.raises(lookalike.OptionError, match=r"docs\.parquet lies in the output folder"):
+        result.save(tmp_path, overwrite=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["docs.parquet"]

@@ -229,7 +229,7 @@ class Dedup(_Result):
         self, path: str | Path, *, overwrite: bool = False, annotate: bool = False, progress: Progress = SILENT
     ) -> None:
         """Write the kept rows: to a file, or, without a file ending, as a run folder with all that was decided."""
-        from lookalike.run_folder import RunFolder, describe_run, is_one_file, write_run
+        from lookalike.run_folder import RunFolder, describe_run, is_one_file, results_of, write_run
 
         if self.goes_to_file(path) or is_one_file(path):
             self.write_kept(path, overwrite=overwrite, annotate=annotate, progress=progress)
@@ -239,7 +239,7 @@ class Dedup(_Result):
         read = Inputs(files=[*source.files, *(other.files if other else ())])
         check_apart(read, Inputs(), Path(path), None, is_folder=True)
         run = RunFolder(path, overwrite=overwrite)
-        run.open(describe_run(self._found.config, source, other, annotate=annotate))
+        run.open(describe_run(self._found.config, source, other, annotate=annotate), results_of(source))
         with run.going():
             write_run(self, run, annotate=annotate, progress=progress)
 

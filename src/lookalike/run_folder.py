@@ -23,7 +23,7 @@ import contextlib
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
@@ -48,7 +48,7 @@ from lookalike.store.work import Work, difference
 if TYPE_CHECKING:
     from lookalike.results import Dedup
 
-__all__ = ["RunFolder", "describe_run", "is_one_file", "write_run"]
+__all__ = ["RunFolder", "describe_run", "is_one_file", "results_of", "write_run"]
 
 _WORK, _REPORT, _PAGE, _RUN = "work", "report.json", "report.html", "run.json"
 _TABLES = ("removed.parquet", "pairs.parquet", "clusters.parquet")
@@ -100,26 +100,32 @@ class RunFolder:
         return self._folder.look() and self._folder.has(_REPORT) and not self._is_unfinished()
 
     def _is_unfinished(self) -> bool:
-        return Work(self.work_folder).unfinished or self._folder.notes.get("work") is not None
+        return Work(self.work_folder).unfinished or self._other_state() is not None
+
+    def _other_state(self) -> Path | None:
+        """Where an unfinished run keeps its state, if that is not where this one does."""
+        noted = self._folder.notes.get("work")
+        if noted is not None:
+            return None if noted == self._elsewhere else Path(noted)
+        inside = self.path / _WORK
+        return inside if self._elsewhere is not None and Work(inside).unfinished else None
 
     def check(self) -> None:
         """Refuse a folder that is in the way, before anything is read."""
         if self._resume and self._overwrite:
             raise OptionError("resume goes on with a run, overwrite starts again: give one or the other")
         ours, unfinished = self._folder.look(), Work(self.work_folder).unfinished
-        elsewhere = self._folder.notes.get("work")
+        other = self._other_state()
         if self._resume:
-            if elsewhere not in (None, self._elsewhere):
-                raise OptionError(
-                    f"the run in {self.path} keeps its state in {elsewhere}: "
-                    f"go on with --workdir {Path(elsewhere).parent}"
-                )
+            if other is not None:
+                how = "without --workdir" if other == self.path / _WORK else f"with --workdir {other.parent}"
+                raise OptionError(f"the run in {self.path} keeps its state in {other}: go on {how}")
             return
         if self._overwrite:
             return
-        if unfinished or elsewhere is not None:
+        if unfinished or other is not None:
             raise OutputError(
-                f"{self.work_folder if unfinished else elsewhere} holds an unfinished run: go on with --resume, "
+                f"{other or self.work_folder} holds an unfinished run: go on with --resume, "
                 "or start again with --overwrite"
             )
         if ours:
@@ -135,17 +141,23 @@ class RunFolder:
         if changed:
             raise OptionError(f"the run in {self.path} is finished and was another one: {changed}; see --overwrite")
 
-    def open(self, what: dict[str, Any]) -> None:
+    def open(self, what: dict[str, Any], results: Iterable[str] = ()) -> None:
         """Begin to write a run that is done, from what is in memory."""
-        self.check()
+        self._check_room(results)
         self._what = what
         with writing(str(self.path)):
             self._folder.begin()
             self._drop_partial()
 
-    def begin(self, what: dict[str, Any]) -> Work:
-        """Start the run that `what` describes, or go on with it."""
+    def _check_room(self, results: Iterable[str]) -> None:
+        """Nothing may be in the way of the results, now; they are looked for once more when they are there."""
         self.check()
+        if self._folder.marked:
+            self._folder.check_free(results)
+
+    def begin(self, what: dict[str, Any], results: Iterable[str] = ()) -> Work:
+        """Start the run that `what` describes, or go on with it; `results` are the names of what it may leave."""
+        self._check_room(results)
         self._what = what
         self.work = Work(self.work_folder, tell=self._tell)
         with writing(str(self.path)):
@@ -161,9 +173,9 @@ class RunFolder:
 
     def _remove_old_work(self) -> None:
         """Remove the state of the run that this one takes the place of, where that was kept elsewhere."""
-        old = self._folder.notes.get("work")
-        if old is not None and old != self._elsewhere:
-            Work(Path(old)).remove()
+        old = self._other_state()
+        if old is not None:
+            Work(old).remove()
 
     def _drop_partial(self) -> None:
         self._folder.settle()
@@ -276,8 +288,14 @@ def describe_run(config: Config, source: Source, against: Source | None, *, anno
         "annotate": annotate,
         "limit": getattr(source, "limit", None),
         "recipe": getattr(source, "recipe", None),
-        "inputs": [*fingerprints(source), *(fingerprints(against) if against is not None else [])],
+        "inputs": fingerprints(source),
+        "against": None if against is None else fingerprints(against),
     }
+
+
+def results_of(source: Source) -> list[str]:
+    """The names of all files that a run on a source may leave in its folder."""
+    return [*(f"kept/{name}" for name in copied_names(source)), *_TABLES, _PAGE, _REPORT, _RUN]
 
 
 def write_run(
@@ -292,9 +310,7 @@ def write_run(
 
     What `closing` tells at the end is put into the report, which is given back.
     """
-    source = result.found.items.source
-    kept = [f"kept/{name}" for name in copied_names(source)]
-    run.stage([*kept, *_TABLES, _PAGE, _REPORT, _RUN])
+    run.stage(results_of(result.found.items.source))
     known = [(CopiedFile(**each), found) for each, found in run.work.finished("kept") or []]
     finished = {file.name: (file, found) for file, found in known if run.whole(file, found)}
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from lookalike.io.owned import MARK
+from lookalike.run_folder import RunFolder
 from tests.cli.conftest import Run
 
 
@@ -108,12 +109,35 @@ def test_a_file_of_somebody_where_a_result_would_go_is_named_and_stays(run: Run,
     (out / "kept" / "other.jsonl").write_text("mine")
     other = tmp_path / "other.jsonl"
     other.write_bytes(docs.read_bytes())
+    before = state(out)
     done = run("dedup", other, "-o", out, "--overwrite")
-    assert "kept/other.jsonl is in the way and was not made by lookalike" in done.error
-    assert (out / "kept" / "other.jsonl").read_text() == "mine"
+    assert done.error.endswith("in the way and was not made by lookalike: move it, or choose another folder")
+    assert state(out) == before
     (out / "kept" / "other.jsonl").unlink()
-    assert run("dedup", other, "-o", out, "--resume").code == 0
+    assert run("dedup", other, "-o", out, "--overwrite").code == 0
     assert (out / "kept" / "other.jsonl").exists()
+
+
+def test_a_file_that_came_into_the_way_during_a_run_is_named_and_the_run_goes_on_when_it_is_moved(
+    run: Run, docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, mine = tmp_path / "run", tmp_path / "run" / "kept" / "docs.jsonl"
+    real = RunFolder.publish
+
+    def publish(self: RunFolder) -> None:
+        mine.parent.mkdir()
+        mine.write_text("mine")
+        real(self)
+
+    monkeypatch.setattr(RunFolder, "publish", publish)
+    done = run("dedup", docs, "-o", out)
+    assert done.error == f"{mine} is in the way and was not made by lookalike: move it, then go on with --resume"
+    assert run("dedup", docs, "-o", out, "--resume").code == 1
+    assert mine.read_text() == "mine"
+    mine.unlink()
+    monkeypatch.undo()
+    assert run("dedup", docs, "-o", out, "--resume").code == 0
+    assert json.loads(mine.read_text().splitlines()[0])["id"] == "a"
 
 
 def test_a_link_in_a_run_folder_is_not_followed(run: Run, docs: Path, tmp_path: Path) -> None:
@@ -251,3 +275,18 @@ def test_a_file_of_somebody_in_the_work_folder_does_not_stop_the_next_run(docs: 
     for how in ("--overwrite", "--overwrite", "--resume"):
         assert run(*arguments, how).code == 0
         assert mine.read_text() == "mine"
+
+
+def test_a_run_whose_state_is_in_its_folder_is_not_begun_again_elsewhere(docs: Path, run: Run, tmp_path: Path) -> None:
+    kill = "import os, lookalike.matched as m\nm.Matched.save = lambda *a: os._exit(9)\n"
+    command = f"{kill}from lookalike.cli.main import main\nmain()"
+    out = tmp_path / "run"
+    arguments = ["dedup", str(docs), "-o", str(out), "-q"]
+    assert subprocess.run([sys.executable, "-c", command, *arguments], check=False).returncode == 9
+    more = [*arguments, "--workdir", tmp_path / "w"]
+    assert run(*more, "--resume").error == (
+        f"the run in {out} keeps its state in {out / 'work'}: go on without --workdir"
+    )
+    assert f"{out / 'work'} holds an unfinished run" in run(*more).error
+    assert run(*more, "--overwrite").code == 0
+    assert not (out / "work").exists()

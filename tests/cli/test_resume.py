@@ -145,9 +145,15 @@ def test_a_finished_run_is_not_taken_for_another_one(run: Run, crawl: Path, tmp_
     assert f"{refused}threshold was 0.8 and is 0.7 now" in run(*command, "-t", "0.7", "--resume").error
     assert f"{refused}annotate was False and is True now" in run(*command, "--annotate", "--resume").error
     assert f"{refused}limit was None and is 9 now" in run(*command, "--limit", "9", "--resume").error
+    tokens = ["--tokens", "builtins:list", "--resume"]
+    assert f"{refused}tokens was None and is 'builtins:list' now" in run(*command, *tokens).error
     other = tmp_path / "other.jsonl"
     write(other, seed=1)
     assert f"{refused}the inputs were" in run("dedup", other, "-o", out, *OPTIONS, "--resume").error
+    assert (
+        f"{refused}the files to compare against were none and are {other} now"
+        in run(*command, "--against", other, "--resume").error
+    )
     os.utime(crawl, ns=(0, 0))
     assert f"{refused}{crawl} has changed since" in run(*command, "--resume").error
     assert digest(out) == whole

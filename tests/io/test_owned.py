@@ -40,16 +40,17 @@ def put(folder: OwnedFolder, **files: str) -> None:
 
 
 def test_what_is_claimed_is_removed_and_nothing_else(tmp_path: Path) -> None:
-    folder = begun(tmp_path / "run")
+    folder = OwnedFolder(tmp_path / "work", "work")
+    folder.begin()
     folder.claim(["a", "deep/b", "deep/c", "never made"])
     for name in ("a", "deep/b", "deep/.c.part", "mine", "deep/mine"):
         (folder.path / name).parent.mkdir(exist_ok=True)
         (folder.path / name).write_text(name)
-    again = OwnedFolder(folder.path, "run")
+    again = OwnedFolder(folder.path, "work")
     assert again.look()
     again.remove()
     assert listing(folder.path) == {"mine": "mine", "deep/mine": "deep/mine"}
-    last = OwnedFolder(folder.path, "run")
+    last = OwnedFolder(folder.path, "work")
     assert last.look(), "the next run may use the folder"
     assert last.names == []
 
@@ -139,11 +140,14 @@ def test_new_files_take_the_place_of_old_ones_and_others_stay(tmp_path: Path) ->
     put(folder, report="1", kept_a="1", kept_b="1", gone_x="1")
     folder.publish("report")
     assert listing(folder.path) == {"report": "1", "kept/a": "1", "kept/b": "1", "gone/x": "1"}
-    (folder.path / "kept" / "mine").write_text("mine")
+    for name in ("kept/mine", ".report.part", "kept/.a.part"):
+        (folder.path / name).write_text("mine")
     (folder.path / "report").chmod(0o600)
     put(folder, report="2", kept_b="2", new_c="2")
     folder.publish("report")
-    assert listing(folder.path) == {"report": "2", "kept/b": "2", "kept/mine": "mine", "new/c": "2"}
+    assert listing(folder.path) == {
+        "report": "2", "kept/b": "2", "new/c": "2", "kept/mine": "mine", ".report.part": "mine", "kept/.a.part": "mine",
+    }  # fmt: skip
     assert (folder.path / "report").stat().st_mode & 0o777 == 0o600
     assert sorted(folder.names) == ["kept/b", "new/c", "report"]
     assert not (folder.path / "gone").exists()
@@ -154,7 +158,7 @@ def test_a_file_of_somebody_in_the_way_of_a_result_stays_until_it_is_moved(tmp_p
     put(folder, report="1", kept_a="1")
     (folder.path / "kept").mkdir()
     (folder.path / "kept" / "a").write_text("mine")
-    with pytest.raises(OutputError, match=r"kept/a is in the way and was not made by lookalike: move it, then"):
+    with pytest.raises(OutputError, match=r"kept/a is in the way and was not made by lookalike: move it, then go on"):
         folder.publish("report")
     (folder.path / "kept" / "a").rename(tmp_path / "a")
     again = OwnedFolder(folder.path, "run")

@@ -137,7 +137,7 @@ def test_what_tells_files_apart_is_name_size_and_time(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text('{"text": "x"}\n')
     first = told(open_files([str(path)]))
-    assert first == {"name": str(path), "size": 14, "time": path.stat().st_mtime_ns}
+    assert first == {"name": str(path), "format": "jsonl", "size": 14, "time": path.stat().st_mtime_ns}
 
 
 @pytest.mark.parametrize("kind", ["zip", "tar"])

@@ -95,7 +95,7 @@ def dedup(
     from lookalike.results import Dedup
 
     if to_folder and output is not None:
-        from lookalike.run_folder import RunFolder, describe_run, write_run
+        from lookalike.run_folder import RunFolder, describe_run, results_of, write_run
 
         run = RunFolder(
             output, overwrite=overwrite, resume=resume, workdir=workdir, tell=lambda line: say(line, quiet=quiet)
@@ -107,7 +107,7 @@ def dedup(
                 print_json(run.report() | {"seconds": job.elapsed(), "output": str(output)})
             say(f"{output} is a finished run: there is nothing left to do", quiet=quiet)
             return
-        work = run.begin(what)
+        work = run.begin(what, results_of(task.source))
         with run.going():
             result = Dedup(task.find(work))
             report = write_run(result, run, annotate=annotate, closing=job.closing, progress=progress_for(quiet))

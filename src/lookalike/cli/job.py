@@ -84,6 +84,8 @@ def load_tokens(name: str | None) -> Callable[[str], Iterable[str]] | None:
             raise OptionError(f"tokens is {name!r}: it must give strings")
         return tokens
 
+    # What tells it from another function when a run is resumed.
+    tokenize.__name__ = name
     return tokenize
 
 

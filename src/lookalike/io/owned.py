@@ -5,7 +5,7 @@ replaced or removed, and that one by one; a file that somebody put beside ours s
 
 A name is in the mark before its file is made, and gets in only while nothing of that name is there. So whenever the
 program is killed, all that it made is named, and nothing that is named is anybody else's. The temporary name that a
-file is made under (`part_of`) is named with it.
+file is made under (`part_of`) is named with it, in the work folder and where results are staged.
 
 Results are made below a folder for what is staged and moved to their places when they are whole. Meanwhile the mark
 names what is `moving`: of that, a file is ours in its place once it is gone from where it was staged.
@@ -33,6 +33,8 @@ MARK = ".lookalike.json"
 # The folder in which results are made, until all of them are whole.
 STAGED = ".partial"
 _BELOW = f"{STAGED}/"
+# What to do about a file in the way, before a run and at its end.
+_ELSEWHERE, _GO_ON = "or choose another folder", "then go on with --resume"
 
 
 class OwnedFolder:
@@ -105,14 +107,18 @@ class OwnedFolder:
     def claim(self, names: Iterable[str]) -> None:
         """Files of these names are going to be ours; what is there and not ours is refused."""
         fresh = [name for name in names if name not in self._names]
-        for _, path in self._places(fresh):
-            if os.path.lexists(path) or os.path.lexists(part_of(path)):
-                raise OutputError(
-                    f"{path} is in the way and was not made by lookalike: move it, or choose another folder"
-                )
+        self.check_free(fresh, parts=True)
         if fresh:
             self._names |= dict.fromkeys(fresh)
             self._save()
+
+    def check_free(self, names: Iterable[str], *, parts: bool = False, advice: str = _ELSEWHERE) -> None:
+        """Refuse files in the way that are not ours; with `parts` also where they would be made."""
+        moving = set(self._moving or ())
+        for name, path in self._places(names):
+            ours = name in self._names or (name in moving and not self._is_staged(name))
+            if not ours and (os.path.lexists(path) or (parts and os.path.lexists(part_of(path)))):
+                raise _in_the_way(path, advice)
 
     def place(self, name: str) -> Path:
         """Where a file is, if the way there stays in the folder."""
@@ -155,7 +161,8 @@ class OwnedFolder:
             # A way that leads through a link leads to what is not ours.
             with contextlib.suppress(OSError, OutputError):
                 path = self.place(name)
-                for each in (part_of(path), path):
+                made_here = self.kind == "work" or name.startswith(_BELOW)
+                for each in (part_of(path), path) if made_here else (path,):
                     if _is_file(each):
                         each.unlink()
         for parent in sorted(parents - {PurePosixPath(".")}, key=lambda each: -len(each.parts)):
@@ -175,9 +182,7 @@ class OwnedFolder:
         """
         if self._moving is None:
             names = [name for name in self.staged if self.has(_BELOW + name)]
-            for name, path in self._places(names):
-                if os.path.lexists(path) and name not in self._names:
-                    raise OutputError(f"{path} is in the way and was not made by lookalike: move it, then --resume")
+            self.check_free(names, advice=_GO_ON)
             self._moving = names
             self._save()
         moving = dict.fromkeys(self._moving)
@@ -206,7 +211,7 @@ class OwnedFolder:
             target.parent.mkdir(parents=True, exist_ok=True)
             if os.path.lexists(target):
                 if name not in old or not _is_file(target):
-                    raise OutputError(f"{target} is in the way and was not made by lookalike: move it, then --resume")
+                    raise _in_the_way(target, _GO_ON)
                 self._keep_mode(name)
             source.replace(target)
 
@@ -214,8 +219,13 @@ class OwnedFolder:
         """Whether nothing is in a folder but files of ours."""
         if not _is_folder(self.path / folder):
             return False
-        below = ((Path(parent), name) for parent, _, files in os.walk(self.path / folder) for name in files)
-        return all(str((parent / name).relative_to(self.path)) in self._names for parent, name in below)
+        for parent, folders, files in os.walk(self.path / folder):
+            here = Path(parent).relative_to(self.path)
+            if any((self.path / here / name).is_symlink() for name in folders):
+                return False
+            if not all(str(here / name) in self._names for name in files):
+                return False
+        return True
 
     def _keep_mode(self, name: str) -> None:
         """A file that replaces another may be read by whom that could."""
@@ -260,6 +270,10 @@ class OwnedFolder:
         }
         with replacing(self.path / MARK) as part:
             part.write_text(seal(data), encoding="ascii")
+
+
+def _in_the_way(path: Path, advice: str) -> OutputError:
+    return OutputError(f"{path} is in the way and was not made by lookalike: move it, {advice}")
 
 
 def _is_file(path: Path) -> bool:

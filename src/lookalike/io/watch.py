@@ -68,7 +68,7 @@ def _identity(place: Place) -> Any:
 
 def _fingerprint(place: Place) -> dict[str, Any]:
     """Of a file its size and the time of its last change; of what has no such time, its content."""
-    out: dict[str, Any] = {"name": place.name, "size": None, "time": None}
+    out: dict[str, Any] = {"name": place.name, "format": place.format, "size": None, "time": None}
     if place.remote:
         return out | {"told": _told(place)}
     path = Path(place.path)

@@ -33,6 +33,8 @@ from lookalike.store.words import Words
 __all__ = ["Work", "difference", "disk_free", "spilling"]
 
 _RUN = "run.json"
+# What of the description of a run tells of files.
+_FILES = {"inputs": "inputs", "against": "files to compare against"}
 
 
 class Work:
@@ -191,16 +193,17 @@ def difference(before: dict[str, Any], now: dict[str, Any]) -> str:
     now = json.loads(json.dumps(now))  # a tuple is a list once it was written
     for name in [*before, *now]:
         if before.get(name) != now.get(name):
-            if name == "inputs":
-                return _changed_input(before.get(name) or [], now.get(name) or [])
+            if name in _FILES:
+                return _changed_input(name, before.get(name) or [], now.get(name) or [])
             return f"{name} was {before.get(name)!r} and is {now.get(name)!r} now"
     return ""
 
 
-def _changed_input(before: list[Any], now: list[Any]) -> str:
+def _changed_input(name: str, before: list[Any], now: list[Any]) -> str:
     names_before, names_now = [each["name"] for each in before], [each["name"] for each in now]
     if names_before != names_now:
-        return f"the inputs were {', '.join(names_before[:3])} and are {', '.join(names_now[:3])} now"
+        shown = (", ".join(names[:3]) or "none" for names in (names_before, names_now))
+        return "the {} were {} and are {} now".format(_FILES[name], *shown)
     changed = next(old["name"] for old, new in zip(before, now, strict=True) if old != new)
     return f"{changed} has changed since"
 
