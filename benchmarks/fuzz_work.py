@@ -32,6 +32,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.kill import digest
+from lookalike.io.owned import MARK
 
 CANARY = "thesis.txt"
 SECONDS = 120
@@ -39,7 +40,7 @@ SECONDS = 120
 KINDS = {
     "text": ["--id", "id", "--shingle", "word:2"],
     "weighted": ["--measure", "weighted-jaccard", "--shingle", "word:1", "--keep", "longest"],
-    "skipping": ["--skip-bad", "--report-by", "site", "--bands", "300", "--rows", "3"],
+    "skipping": ["--skip-bad", "--shingle", "word:2", "--report-by", "site", "--bands", "300", "--rows", "3"],
     "spilling": ["--memory", "100MB", "--bands", "400", "--rows", "3", "--shingle", "word:1"],
 }
 STAGES = ("reading and sketching", "reading what must be compared", "comparing candidates", "writing", "writing pairs")
@@ -271,8 +272,10 @@ class Fuzz:
         return "bad", f"{what}: {text.strip()}; then --overwrite: exit {code}: {second[-2000:]}"
 
     def _same(self, home: Path, kind: str) -> bool:
-        found = {name: value for name, value in digest(home / "run").items() if Path(name).name != CANARY}
-        return found == self.whole[kind]
+        found = digest(home / "run")
+        # Where somebody's file stays in the work folder, our mark does, too.
+        others = {name for name in found if Path(name).name == CANARY} | {f"work/{MARK}"}
+        return {name: value for name, value in found.items() if name not in others} == self.whole[kind]
 
 
 def main() -> None:
