@@ -80,7 +80,7 @@ ONLY = {
     "explain": {"represent", "shingle", "types"},
     "certify": {"errors", "jit", "spec", "theory", "types"},
     "page": {"theory", "wording"},
-    "store": {"collide", "errors", "jit", "types"},
+    "store": {"collide", "errors", "io", "jit", "types"},
     "grouping": {"cluster", "collide", "counts", "parallel", "progress", "store", "types"},
     "pairing": {"collide", "store", "types"},
     "giants": {"collide", "grouping", "store", "types"},

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import lookalike
 from lookalike.config import make_config
+from lookalike.errors import InputError
 from lookalike.io import open_source
 from lookalike.items import Items, is_text, open_items, split_units
 
@@ -168,3 +169,9 @@ def test_text_is_every_string_and_binary_type() -> None:
         assert is_text(pa.dictionary(pa.int32(), kind))
     assert not is_text(pa.int64())
     assert not is_text(pa.list_(pa.string()))
+
+
+@pytest.mark.parametrize("kept", [[True], [True, True, True]])
+def test_a_text_with_other_paragraphs_than_were_decided_on_is_not_cut(kept: list[bool]) -> None:
+    with pytest.raises(InputError, match="has changed since this run first read it"):
+        rewritten("one\n\ntwo\n", "paragraph", *kept)

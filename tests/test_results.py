@@ -159,7 +159,8 @@ def test_a_run_folder_holds_everything_that_was_decided(docs: pa.Table, tmp_path
     run = tmp_path / "run"
     result.save(run)
     assert sorted(str(path.relative_to(run)) for path in run.rglob("*") if path.is_file()) == [
-        "clusters.parquet", "kept/docs.parquet", "pairs.parquet", "removed.parquet", "report.html", "report.json",
+        ".lookalike.json", "clusters.parquet", "kept/docs.parquet", "pairs.parquet", "removed.parquet", "report.html",
+        "report.json", "run.json",
     ]  # fmt: skip
     assert pq.read_table(run / "kept" / "docs.parquet").to_pylist() == ROWS[:2]
     assert pq.read_table(run / "removed.parquet") == result.removed
@@ -171,11 +172,11 @@ def test_a_run_folder_holds_everything_that_was_decided(docs: pa.Table, tmp_path
 
     with pytest.raises(lookalike.OutputError, match="run exists; use --overwrite to replace it"):
         result.save(run)
-    (run / "kept" / "old.parquet").write_text("")
+    (run / "kept" / "old.parquet").write_text("mine")
     (run / "notes.txt").write_text("mine")
     result.save(run, overwrite=True)
-    assert [path.name for path in (run / "kept").iterdir()] == ["docs.parquet"]
-    assert (run / "notes.txt").read_text() == "mine", "what is not of a run stays"
+    assert sorted(path.name for path in (run / "kept").iterdir()) == ["docs.parquet", "old.parquet"]
+    assert (run / "notes.txt").read_text() == (run / "kept" / "old.parquet").read_text() == "mine", "not of the run"
 
 
 def test_too_many_pairs_are_left_out_of_a_run_folder_and_said_to_be(tmp_path: Path) -> None:
@@ -335,3 +336,11 @@ def test_the_report_tells_how_text_was_weighed_and_what_was_left_out() -> None:
     pages = [f"<p>{text}</p>" for text in texts]
     assert lookalike.dedup(pages, html=True).report["html"] is True
     assert "weights" not in lookalike.dedup([{1, 2}, {3}]).report
+
+
+def test_a_run_folder_around_its_own_input_is_refused(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"text": ["a b c", "d e f"]}), tmp_path / "docs.parquet")
+    result = lookalike.dedup(tmp_path / "docs.parquet")
+    with pytest.raises(lookalike.OptionError, match=r"docs\.parquet lies in the output folder"):
+        result.save(tmp_path, overwrite=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["docs.parquet"]

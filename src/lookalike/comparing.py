@@ -25,10 +25,12 @@ from lookalike.counts import Counts
 from lookalike.errors import OptionError
 from lookalike.giants import LARGE, BucketLists, Join, Lists, in_large
 from lookalike.grouping import MOST, Grouped, Part
+from lookalike.io.source import describe
+from lookalike.io.watch import changed
 from lookalike.items import ItemBatch
 from lookalike.leading import Leading
 from lookalike.literal import Literals
-from lookalike.measures import Judge, Measure, compares_elements
+from lookalike.measures import Judge, Measure, Represented, compares_elements
 from lookalike.parallel import ordered_map
 from lookalike.progress import Progress
 from lookalike.room import Ceiling, Room, weight
@@ -89,6 +91,8 @@ class Comparing:
     all_pairs: bool
     max_pairs: int
     specimens: Specimens
+    # Half of the fingerprint of each item that is read again, as the first pass saw it; needed until then.
+    fingerprints: U64Array
     # Compares matches by what their items are made of, where that is asked for.
     literals: Literals | None = None
     connected: bool = False
@@ -97,6 +101,8 @@ class Comparing:
     pairs: int = 0
     parts: list[Part] = field(default_factory=list)
     stores: list[Rows] = field(default_factory=list)
+    # The fingerprints by parts.
+    _prints: list[U64Array] = field(default_factory=list)
 
     def load(self, groups: Grouped, sizes: U32Array) -> None:
         """Read the items that share a bucket again; a store of rows for each part of them."""
@@ -111,15 +117,26 @@ class Comparing:
         wanted = np.zeros(len(sizes), np.bool_)
         needed = 8 * sum(int(lengths[part.items].sum()) for part in parts)
         fits = len(parts) <= 1 and needed <= self._for_rows()
+        names = [] if fits else [f"rows-{each:04}.bin" for each in range(len(parts))]
+        files = self.work.files(names)
         with spilling("" if fits else str(self.work.folder), needed):
             for each, part in enumerate(parts):
                 number[part.items], wanted[part.items] = each, True
                 place[part.items] = np.arange(len(part.items), dtype=np.uint32)
-                file = None if fits else self.work.folder / f"rows-{each:04}.bin"
-                self.stores.append(Rows(lengths[part.items], file))
+                self.stores.append(Rows(lengths[part.items], None if fits else files[each]))
             self.spilled += 0 if fits else needed
+            self._part_fingerprints(groups)
             if parts or len(self.specimens.items):
                 self._read(wanted, number, place)
+        self._prints = []
+
+    def _part_fingerprints(self, groups: Grouped) -> None:
+        if len(self.parts) == 1:
+            self._prints = [self.fingerprints]
+        else:
+            items = np.flatnonzero(groups.wanted())
+            self._prints = [self.fingerprints[np.searchsorted(items, part.items)] for part in self.parts]
+        self.fingerprints = np.empty(0, np.uint64)
 
     def _for_rows(self) -> int:
         """Bytes of rows that may be held: half of what the arrays over all items, and the buckets, leave."""
@@ -143,11 +160,13 @@ class Comparing:
                 return
             groups = None if batch.groups is None else batch.groups[chosen]
             values = batch.values if len(chosen) == len(batch.values) else batch.values.take(pa.array(chosen))
-            with room.enter(batch, self.collection.items.source):
-                offsets, words = judge.rows(self.measure.represent(values, groups))
             items = chosen + batch.first
             if self.literals is not None:
                 self.literals.put(items, values)
+            with room.enter(batch, self.collection.items.source):
+                represented = self.measure.represent(values, groups)
+                self._check_unchanged(batch, chosen, represented, number[items], place[items])
+                offsets, words = judge.rows(represented)
             for each in np.unique(number[items]):
                 mine = number[items] == each
                 first, end = int(place[items[mine][0]]), int(place[items[mine][-1]]) + 1
@@ -159,6 +178,22 @@ class Comparing:
             batches = self.collection.again(looked_at, stage.advance)
             for _ in ordered_map(work, batches, self.threads, weight=weight, most=self.memory // 4):
                 ceiling.check()
+
+    def _check_unchanged(
+        self, batch: ItemBatch, chosen: I64Array, items: Represented, number: U16Array, place: U32Array
+    ) -> None:
+        """What is read again must be what was decided on; what cannot be compared has another fingerprint there."""
+        before = np.empty(len(chosen), np.uint64)
+        for each in np.unique(number):
+            mine = number == each
+            before[mine] = self._prints[each][place[mine]]
+        differs = before != items.fingerprints[:, 0]
+        differs[[row for row, _ in items.bad]] = False
+        if differs.any():
+            first = int(chosen[np.argmax(differs)])
+            of_other = batch.first + first < self.collection.references
+            part = self.collection.against if of_other and self.collection.against else self.collection.items
+            raise changed(describe(part.source, int(batch.rows[first])))
 
     def compare(self, matches: Matches, tally: PairTally | None, rank: I64Array | None) -> list[Led]:
         """Compare all candidates; the giant lists that were left to leaders.

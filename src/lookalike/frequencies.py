@@ -16,7 +16,7 @@ from lookalike.measures.texts import Texts
 from lookalike.parallel import ordered_map
 from lookalike.progress import Progress
 from lookalike.room import Ceiling, Room, weight
-from lookalike.store.arrays import Arrays, write_arrays
+from lookalike.store.arrays import Arrays, DamagedError, write_arrays
 from lookalike.store.work import Work, spilling
 
 if TYPE_CHECKING:
@@ -39,8 +39,11 @@ def count_frequencies(collection: Collection, config: Config, work: Work, progre
 
     allocate = _allocated(work, config.memory // 4)
     if work.finished("frequencies") is not None:
-        file = Arrays(work.folder / _FILE)
-        return Frequencies.from_state({name: file.read(name) for name in file.names}, allocate)
+        try:
+            file = Arrays.verified(work.folder / _FILE, work.token)
+            return Frequencies.from_state({name: file.read(name) for name in file.names}, allocate)
+        except DamagedError as error:
+            work.redo("frequencies", str(error))
     texts = Texts(config)
     found = Frequencies(allocate=allocate)
     room, ceiling = Room(config.memory, config.threads), Ceiling(config.memory)
@@ -56,7 +59,7 @@ def count_frequencies(collection: Collection, config: Config, work: Work, progre
                 ceiling.check()
     if work.resumable:
         with spilling(str(work.folder)):
-            write_arrays(work.folder / _FILE, found.state(), {})
+            write_arrays(work.files([_FILE])[0], found.state(), {}, run=work.token)
         work.finish("frequencies", {"documents": found.documents})
     return found
 

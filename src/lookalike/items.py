@@ -18,6 +18,7 @@ from lookalike.config import Config
 from lookalike.errors import InputError, OptionError
 from lookalike.io import columns as io_columns
 from lookalike.io.source import Batch, Flags, Source
+from lookalike.io.watch import changed
 from lookalike.key import key_of
 from lookalike.measures import form_of, forms_for, is_list
 from lookalike.represent.elements import hash_cells
@@ -142,12 +143,16 @@ class Items:
             removed = False
             for piece, is_item in split_units(as_text(text), self.unit):
                 if is_item:
+                    if number == len(kept):
+                        raise changed("the text of an item")
                     removed = not bool(kept[number])
                     number += 1
                 # What follows a removed unit up to the next one (its line end, the blank lines) goes with it.
                 if not removed:
                     left.append(piece)
             out.append(None if text is None else "".join(left))
+        if number != len(kept):
+            raise changed("the text of an item")
         return pa.array(out, pa.large_string())
 
 

@@ -14,7 +14,7 @@ from lookalike.clustering import Clustering
 from lookalike.collide.fold import Folds
 from lookalike.counts import Counts
 from lookalike.scale import Scale
-from lookalike.store.arrays import Arrays, write_arrays
+from lookalike.store.arrays import Arrays, DamagedError, write_arrays
 from lookalike.store.matches import Matches
 from lookalike.store.work import Work, spilling
 from lookalike.theory import Plan
@@ -27,7 +27,7 @@ _FILE, _MATCHES = "found.bin", "matches.bin"
 
 def matches_file(work: Work) -> Path | None:
     """Where the matches of a run are found again; None if it cannot be resumed."""
-    return work.folder / _MATCHES if work.resumable else None
+    return work.files([_MATCHES])[0] if work.resumable else None
 
 
 def chance_of(plan: Plan, scale: Scale) -> Callable[[F64Array], F64Array]:
@@ -72,13 +72,21 @@ class Matched:
             "specimens": list(self.specimens.items()),
         }
         with spilling(str(work.folder)):
-            write_arrays(work.folder / _FILE, arrays, data)
-        work.finish("found", {"matches": len(self.matches)})
+            write_arrays(work.files([_FILE])[0], arrays, data, run=work.token)
+        work.finish("found", {"matches": len(self.matches), "checksum": self.matches.checksum})
 
     @classmethod
-    def load(cls, work: Work, plan: Plan | None, scale: Scale, memory: int) -> Matched:
-        """Take it up again; matches are held if they fit into so much memory."""
-        file = Arrays(work.folder / _FILE)
+    def load(cls, work: Work, plan: Plan | None, scale: Scale, memory: int) -> Matched | None:
+        """Take it up again, if it was finished and is there; matches are held if they fit into so much memory."""
+        known = work.finished("found")
+        if known is None:
+            return None
+        try:
+            file = Arrays.verified(work.folder / _FILE, work.token)
+            matches = Matches.load(work, memory, work.folder / _MATCHES, known["matches"], known["checksum"])
+        except DamagedError as error:
+            work.redo("found", str(error))
+            return None
         clustering = None
         if "keeper" in file:
             clustering = Clustering(file.read("keeper"), file.read("similarity"))
@@ -87,7 +95,7 @@ class Matched:
             tally = PairTally.from_state(chance_of(plan, scale), file.data["tally"])
         return cls(
             Folds(file.read("leader"), file.data["references"]),
-            Matches.load(work, memory, work.folder / _MATCHES),
+            matches,
             file.data["pairs"],
             clustering,
             tally,

@@ -81,10 +81,12 @@ def most_similar(found: Found, rows: int) -> pa.Table:
     return best
 
 
-def save_pairs(found: Found, path: str | Path, *, overwrite: bool = False, progress: Progress = SILENT) -> None:
+def save_pairs(
+    found: Found, path: str | Path, *, overwrite: bool = False, ours: bool = False, progress: Progress = SILENT
+) -> None:
     """Write the pairs as they are made: they need not fit into memory."""
     with progress.stage("writing pairs", found.matched.pairs, "pairs") as stage:
-        save_batches(pair_batches(found), path, overwrite=overwrite, on_rows=stage.advance)
+        save_batches(pair_batches(found), path, overwrite=overwrite, ours=ours, on_rows=stage.advance)
 
 
 def clusters_table(found: Found) -> pa.Table:

@@ -115,12 +115,11 @@ class _Run:
             self.collection, self.measure, self.plan, self.config, self.keep, self.counts, self.work, self.progress
         )
         self._lap("reading and sketching")
-        if self.work.finished("found") is None:
+        result = Matched.load(self.work, self.plan, self.config.scale, self._for_matches())
+        if result is None:
             result = self._match(sketched)
             if self.work.resumable:
                 result.save(self.work)
-        else:
-            result = Matched.load(self.work, self.plan, self.config.scale, self._for_matches())
         return Found(self.collection, self.config, self.plan, sketched, result, self.expected)
 
     def _match(self, sketched: Sketched) -> Matched:
@@ -145,6 +144,7 @@ class _Run:
                 sketches, bands, active, counts, most=self._most(judge), memory=config.memory // 4,
                 threads=config.threads, progress=self.progress,
             )  # fmt: skip
+        fingerprints = sketches.look_up("fingerprints", 0, np.flatnonzero(grouped.wanted()))
         sketches.forget()
         specimens = choose(grouped, folds, active, self.collection.items.form)
         self._lap("grouping")
@@ -156,9 +156,10 @@ class _Run:
         rank = _keep_rank(self.keep, self.collection, sketched, directed=config.scale.is_directed)
         comparing = Comparing(
             self.collection, self.measure, judge, config.scale, folds, counts, self.work, config.memory,
-            config.threads, self.progress, self.verb == "pairs", config.max_pairs, specimens,
+            config.threads, self.progress, self.verb == "pairs", config.max_pairs, specimens, fingerprints,
             self._literals(len(sizes)), config.cluster == "components",
         )  # fmt: skip
+        del fingerprints
         try:
             comparing.load(grouped, sizes)
             self._lap("reading again")

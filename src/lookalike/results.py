@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from lookalike.errors import OptionError
 from lookalike.examples import examples
+from lookalike.io.apart import Inputs, check_apart
 from lookalike.io.copy import Copied, copy_rows, goes_to_file
 from lookalike.io.source import Batch
 from lookalike.outcome import (
@@ -228,14 +229,19 @@ class Dedup(_Result):
         self, path: str | Path, *, overwrite: bool = False, annotate: bool = False, progress: Progress = SILENT
     ) -> None:
         """Write the kept rows: to a file, or, without a file ending, as a run folder with all that was decided."""
-        from lookalike.run_folder import RunFolder, is_one_file, write_run
+        from lookalike.run_folder import RunFolder, describe_run, is_one_file, results_of, write_run
 
         if self.goes_to_file(path) or is_one_file(path):
             self.write_kept(path, overwrite=overwrite, annotate=annotate, progress=progress)
             return
+        collection = self._found.collection
+        source, other = collection.items.source, collection.against.source if collection.against else None
+        read = Inputs(files=[*source.files, *(other.files if other else ())])
+        check_apart(read, Inputs(), Path(path), None, is_folder=True)
         run = RunFolder(path, overwrite=overwrite)
-        run.check()
-        write_run(self, run, annotate=annotate, progress=progress)
+        run.open(describe_run(self._found.config, source, other, annotate=annotate), results_of(source))
+        with run.going():
+            write_run(self, run, annotate=annotate, progress=progress)
 
     def __repr__(self) -> str:
         kept, items = int(self._kept_items.sum()), self._found.counts.items

@@ -116,7 +116,7 @@ def sketch(
     passing.sketches = sketches
     # Which rows are bad is known only to who reads them all: such a pass begins again.
     skips = any(getattr(part.source, "skips_bad", False) for part in collection.parts)
-    chunks = sketches.resume() if work.finished("sketch") is not None or not skips else []
+    chunks = _taken_up(sketches, work, whole=skips)
     for chunk in chunks:
         passing.restore(chunk, last=chunk is chunks[-1])
 
@@ -146,7 +146,7 @@ def sketch(
         if counts.rows == 0:
             files = collection.items.source.files
             raise InputError("there are no items" + (f" in {', '.join(files[:3])}" if files else ""))
-        work.finish("sketch", passing.summary())
+        work.finish("sketch", passing.summary() | {"chunks": sketches.chunks})
     else:
         passing.recall(finished)
     audited = None if passing.audit is None else passing.audit.finish()
@@ -154,6 +154,17 @@ def sketch(
         sketches, collection.references, passing.ids(), passing.values.finish(), audited, passing.labels(),
         tuple(passing.bad),
     )  # fmt: skip
+
+
+def _taken_up(sketches: Sketches, work: Work, *, whole: bool) -> list[Arrays]:
+    """The chunks of an earlier process; where a pass must be whole, all of them or none."""
+    finished = work.finished("sketch")
+    if finished is not None or not whole:
+        chunks = sketches.resume(None if finished is None else finished["chunks"])
+        if not whole or work.finished("sketch") is not None:
+            return chunks
+    sketches.start_again()
+    return []
 
 
 class _Labels:

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from lookalike.run_folder import RunFolder
 from lookalike.store.matches import Matches
 from tests.cli.conftest import Run
 from tests.near_copies import near_copies
@@ -46,10 +47,11 @@ def test_a_run_folder_holds_everything_and_no_trace_of_the_work(run: Run, crawl:
     done = run("dedup", crawl, "-o", out, "--id", "id", "--shingle", "word:3", "--workdir", tmp_path / "scratch")
     assert done.code == 0
     assert sorted(path.name for path in out.iterdir()) == [
-        "clusters.parquet", "kept", "pairs.parquet", "removed.parquet", "report.html", "report.json",
+        ".lookalike.json", "clusters.parquet", "kept", "pairs.parquet", "removed.parquet", "report.html", "report.json",
+        "run.json",
     ]  # fmt: skip
     assert sorted(path.name for path in (out / "kept").iterdir()) == ["a.parquet", "b.parquet"]
-    assert not (tmp_path / "scratch").exists()
+    assert list((tmp_path / "scratch").iterdir()) == []
     report = json.loads((out / "report.json").read_text())
     assert report["certificate"]["statement"] in done.err
     assert report["sources"]["by"] == "file"
@@ -104,8 +106,7 @@ def test_pairs_that_do_not_fit_are_spilled_and_written_as_the_same_bytes(
 
 def test_an_unfinished_run_is_not_overwritten_by_accident(run: Run, crawl: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
-    (out / "work").mkdir(parents=True)
-    (out / "work" / "run.json").write_text(json.dumps({"run": {"threshold": 0.8}, "stages": {}}))
+    RunFolder(out).begin({"threshold": 0.8})
     assert "holds an unfinished run: go on with --resume" in run("dedup", crawl, "-o", out).error
     assert "cannot be resumed" in run("dedup", crawl, "-o", out, "--resume").error
     assert (out / "work" / "run.json").exists()

@@ -330,7 +330,7 @@ def test_an_input_is_never_the_output(run: Run, docs: Path, tmp_path: Path, monk
         for output in ("docs.jsonl", docs):
             done = run("dedup", given, "-o", output, "--overwrite")
             assert (done.code, done.error) == (2, f"{output} is an input too: write somewhere else")
-    assert run("dedup", tmp_path, "-o", tmp_path, "--overwrite").error.endswith("it is not replaced")
+    assert run("dedup", tmp_path, "-o", tmp_path, "--overwrite").error.endswith("choose another folder")
     assert docs.read_bytes() == before
 
 
@@ -343,7 +343,7 @@ def test_a_folder_of_somebody_is_not_replaced(run: Run, docs: Path, tmp_path: Pa
     other = tmp_path / "other"
     other.mkdir()
     (other / "letter.txt").write_text("dear")
-    assert "is not a run folder" in run("dedup", docs, "-o", other, "--overwrite").error
+    assert "is not empty and was not made by lookalike" in run("dedup", docs, "-o", other, "--overwrite").error
     assert (other / "letter.txt").read_text() == "dear"
 
 
@@ -394,7 +394,7 @@ def test_a_folder_that_is_no_run_is_refused_before_the_work(run: Run, tmp_path: 
     (tmp_path / "precious" / "thesis.txt").write_text("years of work")
     done = run("dedup", "nothing-there.jsonl", "-o", tmp_path / "precious", "--overwrite")
     assert done.code == 1
-    assert "precious is not a run folder" in done.err
+    assert "precious is not empty and was not made by lookalike" in done.err
 
 
 def test_an_output_in_the_input_folder_is_refused(run: Run, docs: Path, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from lookalike.errors import OutputError
 from lookalike.io import atomic_file, atomic_folder
+from lookalike.io.atomic import replacing
 
 
 def listing(folder: Path) -> list[str]:
@@ -89,36 +90,18 @@ def test_a_run_folder_appears_at_the_end(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
-def test_a_run_folder_is_as_before_after_an_error(tmp_path: Path, error: type[BaseException]) -> None:
+def test_a_folder_is_not_there_after_an_error(tmp_path: Path, error: type[BaseException]) -> None:
     with pytest.raises(error), atomic_folder(tmp_path / "run") as part:
         (part / "kept").mkdir()
         raise error
     assert listing(tmp_path) == []
-    (tmp_path / "run" / "kept").mkdir(parents=True)
-    with pytest.raises(error), atomic_folder(tmp_path / "run", overwrite=True) as part:
-        (part / "report.json").write_text("{}")
-        raise error
-    assert listing(tmp_path / "run") == ["kept"]
-    assert listing(tmp_path) == ["run"]
 
 
-def test_only_run_folders_are_replaced(tmp_path: Path) -> None:
-    run = tmp_path / "run"
-    (run / "kept").mkdir(parents=True)
-    with pytest.raises(OutputError, match=r"run exists; use --overwrite to replace it"), atomic_folder(run):
-        pytest.fail("the check comes before any work")
-    with atomic_folder(run, overwrite=True) as part:
-        (part / "report.json").write_text("{}")
-    assert listing(run) == ["report.json"]
-    assert listing(tmp_path) == ["run"]
+def test_a_folder_that_holds_something_is_never_replaced(tmp_path: Path) -> None:
     (tmp_path / "photos").mkdir()
     (tmp_path / "photos" / "me.jpg").write_text("")
-    for path, options, message in (
-        ("photos", {"overwrite": True}, "is not a run folder"),
-        ("photos", {"overwrite": True, "run": False}, "is not empty; choose another folder"),
-        ("photos/me.jpg", {"overwrite": True}, "is a file, not a folder"),
-    ):
-        with pytest.raises(OutputError, match=message), atomic_folder(tmp_path / path, **options):
+    for path, message in (("photos", "is not empty; choose another folder"), ("photos/me.jpg", "is a file, not a")):
+        with pytest.raises(OutputError, match=message), atomic_folder(tmp_path / path):
             pytest.fail("nothing of somebody else's is replaced")
     assert listing(tmp_path / "photos") == ["me.jpg"]
 
@@ -130,23 +113,24 @@ def test_an_empty_folder_may_be_there(tmp_path: Path) -> None:
     assert listing(tmp_path / "run") == ["a"]
 
 
-def test_the_old_folder_comes_back_if_the_new_one_can_not_take_its_place(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = tmp_path / "run"
-    (run / "kept").mkdir(parents=True)
-    rename = Path.rename
+@pytest.mark.parametrize("mode", [0o600, 0o644, 0o755, 0o400])
+def test_a_file_that_is_replaced_stays_as_private_as_it_was(tmp_path: Path, mode: int) -> None:
+    target = tmp_path / "out.txt"
+    target.write_text("old")
+    target.chmod(mode)
+    with atomic_file(target, overwrite=True) as part:
+        assert part.stat().st_mode & 0o077 == mode & 0o077, "not even for a moment may others read it"
+        part.write_text("new")
+    assert (target.read_text(), target.stat().st_mode & 0o777) == ("new", mode)
 
-    def refuse(self: Path, target: Path) -> Path:
-        if target == run and self.joinpath("new").exists():
-            raise OSError(5, "Input/output error")
-        return rename(self, target)
 
-    monkeypatch.setattr(Path, "rename", refuse)
-    with pytest.raises(OutputError, match="input/output error"), atomic_folder(run, overwrite=True) as part:
-        (part / "new").write_text("")
-    assert listing(run) == ["kept"]
-    assert listing(tmp_path) == ["run"]
+def test_a_link_in_the_way_of_a_file_of_ours_is_not_written_through(tmp_path: Path) -> None:
+    (tmp_path / "precious").write_text("mine")
+    (tmp_path / ".out.part").symlink_to("precious")
+    with replacing(tmp_path / "out") as part:
+        part.write_text("new")
+    assert (tmp_path / "precious").read_text() == "mine"
+    assert listing(tmp_path) == ["out", "precious"]
 
 
 def test_ctrl_c_leaves_nothing_behind(tmp_path: Path) -> None:

@@ -14,7 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lookalike.store.arrays import Arrays, pack_columns, replacing, unpack_columns, write_arrays
+from lookalike.io.atomic import replacing
+from lookalike.store.arrays import Arrays, DamagedError, pack_columns, unpack_columns, write_arrays
 
 RNG = np.random.default_rng(0)
 
@@ -92,12 +93,13 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 import numpy as np
+import lookalike.io.atomic as atomic
 import lookalike.store.arrays as arrays
 
 def killed(path):
     os.kill(os.getpid(), signal.SIGKILL)
 
-arrays._sync = killed
+atomic.sync = killed
 arrays.write_arrays(Path(sys.argv[1]), {"x": np.zeros(100_000)})
 """
 
@@ -111,6 +113,37 @@ def test_a_killed_write_leaves_the_old_file_and_the_next_one_succeeds(tmp_path: 
     write_arrays(file, {"x": np.arange(4)})
     assert Arrays(file).read("x").tolist() == [0, 1, 2, 3]
     assert [path.name for path in tmp_path.iterdir()] == ["a.bin"]
+
+
+def damages(data: bytes) -> dict[str, bytes | None]:
+    """What may happen to a file between two processes."""
+    flipped = {f"bit {at}": data[:at] + bytes([data[at] ^ 4]) + data[at + 1 :] for at in range(0, len(data), 7)}
+    cut = {f"cut at {at}": data[:at] for at in (0, 1, 7, 8, 9, len(data) // 2, len(data) - 8, len(data) - 1)}
+    return flipped | cut | {"longer": data + b"\0", "twice": data + data, "gone": None}
+
+
+def test_a_file_that_is_not_as_it_was_left_is_never_read(tmp_path: Path) -> None:
+    file = tmp_path / "a.bin"
+    write_arrays(file, {"x": np.arange(30), "y": np.empty(0)}, {"items": 3}, run="this")
+    whole = file.read_bytes()
+    assert Arrays.verified(file, "this").read("x").tolist() == list(range(30))
+    for what, data in damages(whole).items():
+        file.unlink(missing_ok=True)
+        if data is not None:
+            file.write_bytes(data)
+        with pytest.raises(DamagedError, match=r"a\.bin is (damaged|missing|not as long as it was)") as error:
+            Arrays.verified(file, "this")
+        assert "\n" not in str(error.value), what
+
+
+def test_a_file_of_another_run_or_in_another_s_place_is_not_taken(tmp_path: Path) -> None:
+    for name in ("a.bin", "b.bin"):
+        write_arrays(tmp_path / name, {"x": np.arange(3)}, run="this")
+    with pytest.raises(DamagedError, match=r"a\.bin is another file"):
+        Arrays.verified(tmp_path / "a.bin", "that")
+    (tmp_path / "b.bin").replace(tmp_path / "a.bin")
+    with pytest.raises(DamagedError, match=r"a\.bin is another file"):
+        Arrays.verified(tmp_path / "a.bin", "this")
 
 
 columns = st.lists(

@@ -80,7 +80,7 @@ def test_what_a_run_left_is_taken_up_again_with_more_or_less_memory(
     for part in parts:
         add(matches, part)
     matches.settle(tmp_path / "matches.bin")
-    again = Matches.load(Work(), later, tmp_path / "matches.bin")
+    again = Matches.load(Work(), later, tmp_path / "matches.bin", len(matches), matches.checksum)
     (tmp_path / "matches.bin").unlink()
     for each in (matches, again):
         assert read(each) == expected(parts)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import errno
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from lookalike.errors import OptionError, OutputError
+from lookalike.io.sealed import seal, unseal
 from lookalike.store.work import Work, disk_free, spilling
 
 RUN: dict[str, Any] = {
@@ -50,14 +50,39 @@ def test_resuming_where_nothing_was_begun_begins(tmp_path: Path) -> None:
     assert begun(tmp_path / "new", resume=True).finished("sketch") == 1
 
 
+def listing(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_files_of_ours_that_are_of_no_known_run_are_not_taken_for_this_one_s(tmp_path: Path) -> None:
+    work = begun(tmp_path / "work")
+    work.files(["sketch-000000.bin"])[0].write_bytes(b"of another run")
+    assert work.begun
+    (tmp_path / "work" / "run.json").unlink()
+    again = begun(tmp_path / "work", resume=True)
+    assert listing(tmp_path / "work") == [".lookalike.json", "run.json"]
+    assert not again.begun
+
+
 @pytest.mark.parametrize("resume", [False, True])
-def test_what_an_unknown_run_left_is_not_taken_for_this_one_s(tmp_path: Path, resume: bool) -> None:
-    (tmp_path / "sketch-000000.bin").write_bytes(b"of another run")
-    work = begun(tmp_path, resume=resume)
-    assert [path.name for path in tmp_path.iterdir()] == ["run.json"]
-    assert not work.begun
-    (tmp_path / "sketch-000000.bin").write_bytes(b"of this run")
-    assert begun(tmp_path, resume=True).begun
+def test_a_folder_of_somebody_is_refused_and_left_as_it_is(tmp_path: Path, resume: bool) -> None:
+    (tmp_path / "sketch-000000.bin").write_bytes(b"mine")
+    with pytest.raises(OutputError, match="is not empty and was not made by lookalike"):
+        begun(tmp_path, resume=resume)
+    with pytest.raises(OutputError, match="is not empty and was not made by lookalike"):
+        Work(tmp_path).remove()
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"sketch-000000.bin": b"mine"}
+
+
+def test_what_somebody_put_beside_our_files_stays(tmp_path: Path) -> None:
+    work = begun(tmp_path / "work")
+    work.files(["sketch-000000.bin"])[0].write_bytes(b"ours")
+    (tmp_path / "work" / "thesis.bin").write_bytes(b"mine")
+    with pytest.raises(OutputError, match=r"thesis\.bin is in the way and was not made by lookalike"):
+        work.files(["thesis.bin"])
+    work.remove()
+    assert listing(tmp_path / "work") == [".lookalike.json", "thesis.bin"]
+    begun(tmp_path / "work").files(["sketch-000000.bin"])
 
 
 @pytest.mark.parametrize(
@@ -84,7 +109,7 @@ def test_what_json_makes_alike_is_no_change(tmp_path: Path) -> None:
     begun(tmp_path, RUN | {"columns": ("a", "b")}, resume=True)
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"run": 5}'])
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"run": 5}', seal([]), seal({"run": 5}), seal(RUN)[:-9]])
 def test_a_broken_note_is_one_line_that_says_what_to_do(tmp_path: Path, text: str) -> None:
     begun(tmp_path)
     (tmp_path / "run.json").write_text(text)
@@ -98,8 +123,8 @@ def test_the_note_is_replaced_in_one_step(tmp_path: Path) -> None:
     work.finish("sketch", 1)
     with pytest.raises(TypeError):
         work.finish("broken", object())
-    assert list(json.loads((tmp_path / "run.json").read_text())["stages"]) == ["sketch"]
-    assert [path.name for path in tmp_path.iterdir()] == ["run.json"]
+    assert list(unseal((tmp_path / "run.json").read_text())["stages"]) == ["sketch"]
+    assert listing(tmp_path) == [".lookalike.json", "run.json"]
 
 
 def test_without_a_folder_there_is_a_temporary_one_where_it_is_asked_for(tmp_path: Path) -> None:

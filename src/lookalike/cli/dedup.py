@@ -91,20 +91,23 @@ def dedup(
         output, overwrite=overwrite, dry_run=dry_run, json=json, table=False, lines=format == "lines", resume=resume,
         workdir=workdir,
     )  # fmt: skip
-    if resume and output is not None:
-        from lookalike.run_folder import RunFolder
-
-        if RunFolder(output, workdir=workdir).finished:
-            say(f"{output} is a finished run: there is nothing left to do", quiet=quiet)
-            return
     task = job.prepare("dedup", given)
     from lookalike.results import Dedup
 
     if to_folder and output is not None:
-        from lookalike.run_folder import RunFolder, describe_run, write_run
+        from lookalike.run_folder import RunFolder, describe_run, results_of, write_run
 
-        run = RunFolder(output, overwrite=overwrite, resume=resume, workdir=workdir)
-        work = run.begin(describe_run(task.config, task.source, task.against, annotate=annotate))
+        run = RunFolder(
+            output, overwrite=overwrite, resume=resume, workdir=workdir, tell=lambda line: say(line, quiet=quiet)
+        )
+        what = describe_run(task.config, task.source, task.against, annotate=annotate)
+        if resume and (run.finished or run.take_up(what)):
+            run.check_same(what)
+            if json:
+                print_json(run.report() | {"seconds": job.elapsed(), "output": str(output)})
+            say(f"{output} is a finished run: there is nothing left to do", quiet=quiet)
+            return
+        work = run.begin(what, results_of(task.source))
         with run.going():
             result = Dedup(task.find(work))
             report = write_run(result, run, annotate=annotate, closing=job.closing, progress=progress_for(quiet))

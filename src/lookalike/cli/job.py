@@ -23,6 +23,7 @@ from lookalike.wording import counted
 
 if TYPE_CHECKING:
     from lookalike.config import Config
+    from lookalike.io.apart import Inputs
     from lookalike.io.source import Source
     from lookalike.pipeline import Found
     from lookalike.store.work import Work
@@ -37,7 +38,7 @@ __all__ = [
     "limit_words",
     "load_tokens",
     "prepare",
-    "refuse_input",
+    "refuse_nested",
     "summary",
 ]
 
@@ -83,6 +84,8 @@ def load_tokens(name: str | None) -> Callable[[str], Iterable[str]] | None:
             raise OptionError(f"tokens is {name!r}: it must give strings")
         return tokens
 
+    # What tells it from another function when a run is resumed.
+    tokenize.__name__ = name
     return tokenize
 
 
@@ -149,6 +152,7 @@ def prepare(verb: str, given: dict[str, Any]) -> Job:
     if given["tokens"] is None:  # a function of the user may use anything
         load_lean()
     from lookalike.config import make_config
+    from lookalike.io.apart import Inputs
     from lookalike.io.source import batch_bytes_for
     from lookalike.sources import Reading, open_inputs
 
@@ -166,10 +170,9 @@ def prepare(verb: str, given: dict[str, Any]) -> Job:
     check_inputs(inputs, images)
     source = open_inputs([*inputs, *images], reading)
     other = open_inputs(against, replace(reading, format=None, limit=None)) if against else None
-    output = given["output"]
-    if output is not None and str(output) != "-":
-        others = other.files if other is not None else []
-        refuse_input(output, [*inputs, *images, *source.files, *against, *others])
+    output, workdir = given["output"], given["workdir"]
+    own = Inputs([*inputs, *images], source.files)
+    refuse_nested(own, Inputs(against, other.files if other is not None else ()), output, workdir, run=verb == "dedup")
     if verb == "dedup" and output is not None and not given["dry_run"]:
         from lookalike.io.copy import check_destination
 
@@ -185,14 +188,17 @@ def check_inputs(inputs: list[str], images: list[str]) -> None:
         raise OptionError("there is nothing to read: give files, a glob, a folder, or - for standard input")
 
 
-def refuse_input(output: Path, inputs: Iterable[str]) -> None:
-    """The output may replace a file that is there, but not one that is read, nor lie where the next run would read."""
-    paths = [Path(name) for name in inputs]
-    if output.exists() and any(path.exists() and output.samefile(path) for path in paths):
-        raise OptionError(f"{output} is an input too: write somewhere else")
-    for path in paths:
-        if path.is_dir() and output.resolve().is_relative_to(path.resolve()):
-            raise OptionError(f"{output} lies in the input folder {path}: write somewhere else")
+def refuse_nested(own: Inputs, other: Inputs, output: Path | None, workdir: Path | None, *, run: bool = False) -> None:
+    """Refuse what is read and what is written inside one another; `run` says that the output may be a run folder."""
+    from lookalike.io.apart import check_apart
+    from lookalike.run_folder import RunFolder, is_one_file
+
+    written = None if output is None or str(output) == "-" else output
+    is_folder = run and written is not None and not is_one_file(written, lines=True)
+    work = None if workdir is None else workdir / "lookalike-work"
+    if workdir is not None and is_folder and written is not None:
+        work = RunFolder(written, workdir=workdir).work_folder
+    check_apart(own, other, written, work, is_folder=is_folder)
 
 
 def limit_words(found: Found) -> str:

@@ -55,6 +55,7 @@ def neighbors(
     from lookalike.cli.terminal import announce_compiling, print_json, progress_for, say, show_table
 
     job.check_output(output, overwrite=overwrite, dry_run=False, json=json, table=True)
+    from lookalike.io.apart import Inputs
     from lookalike.searching import find_neighbors
     from lookalike.sources import Reading, open_inputs
 
@@ -67,8 +68,8 @@ def neighbors(
     job.check_inputs(inputs or [], images or [])
     source = open_inputs(items, reading)
     other = open_inputs(asked, reading) if asked else None
-    if output is not None and str(output) != "-":
-        job.refuse_input(output, [*items, *asked, *source.files, *(other.files if other is not None else ())])
+    read = Inputs([*items, *asked], [*source.files, *(other.files if other is not None else ())])
+    job.refuse_nested(read, Inputs(), output, None)
     result = find_neighbors(
         source, other, k=k, recall=recall, measure=measure, vectors=vectors, id=id, seed=seed, threads=threads,
         skip_bad=skip_bad, progress=progress_for(quiet),

@@ -108,7 +108,9 @@ Inputs = Annotated[
     ),
 ]
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="Where to write: .parquet, .jsonl, .csv, or - .")]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an output that exists.")]
+Overwrite = Annotated[
+    bool, typer.Option("--overwrite", help="Replace a file that exists, or the files of an earlier run in its folder.")
+]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Do everything but write.")]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress and no summary.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the report as JSON, for scripts.")]
@@ -272,10 +274,19 @@ Memory = Annotated[
 ]
 Workdir = Annotated[
     Path | None,
-    typer.Option("--workdir", help="Where to spill, and to resume from.", rich_help_panel=_LARGE),
+    typer.Option(
+        "--workdir",
+        help="Where to spill and to resume from; the run gets a folder of its own there.",
+        rich_help_panel=_LARGE,
+    ),
 ]
 Resume = Annotated[
-    bool, typer.Option("--resume", help="Go on with a run that was interrupted.", rich_help_panel=_LARGE)
+    bool,
+    typer.Option(
+        "--resume",
+        help="Go on with a run that was interrupted, of the same inputs and options.",
+        rich_help_panel=_LARGE,
+    ),
 ]
 Against = Annotated[
     list[str] | None,

@@ -3,6 +3,8 @@
 Everything is written under a hidden temporary name in the same folder, synced to the disk, and renamed at the
 very end. Whatever ends the writing early (an error, a full disk, Ctrl-C) removes the temporary; a program
 that is killed leaves one whose name says what it is (`.name.part-…`).
+
+In folders of our own (`owned.py`) the temporary is `.name.part`, so that the next run knows it for what it is.
 """
 
 from __future__ import annotations
@@ -19,9 +21,7 @@ from pathlib import Path
 from lookalike.errors import OutputError
 from lookalike.io.messages import reason
 
-_RUN_MARKS = ("report.json", "kept")
-
-__all__ = ["atomic_file", "atomic_folder", "check_folder", "writing"]
+__all__ = ["atomic_file", "atomic_folder", "part_of", "replacing", "sync", "writing"]
 
 
 @contextlib.contextmanager
@@ -45,7 +45,8 @@ def writing(name: str) -> Iterator[None]:
 def atomic_file(path: str | Path, overwrite: bool = False) -> Iterator[Path]:
     """A temporary path to write to, which becomes `path` if the block ends well.
 
-    A device or a pipe (`/dev/null`, a named pipe) is written to directly.
+    A device or a pipe (`/dev/null`, a named pipe) is written to directly. A file that is replaced keeps its owner
+    and who may read it.
 
     Raises:
         OutputError: at the start if `path` exists and may not be overwritten; at the end if it could not
@@ -55,8 +56,10 @@ def atomic_file(path: str | Path, overwrite: bool = False) -> Iterator[Path]:
     with writing(str(path)):
         if target.is_dir():
             raise OutputError(f"{path} is a folder, not a file")
+        old = None
         if target.exists():
-            if not stat.S_ISREG(target.stat().st_mode):
+            old = target.stat()
+            if not stat.S_ISREG(old.st_mode):
                 yield target
                 return
             if not overwrite:
@@ -65,46 +68,79 @@ def atomic_file(path: str | Path, overwrite: bool = False) -> Iterator[Path]:
         part = _part(target)
         try:
             part.touch(exist_ok=False)
+            if old is not None:
+                _be_like(part, old)
+                part.chmod(stat.S_IMODE(old.st_mode) | stat.S_IWUSR)
             yield part
-            _sync(part)
+            if old is not None:
+                part.chmod(stat.S_IMODE(old.st_mode))
+            sync(part)
             part.replace(target)
         except BaseException:
             with contextlib.suppress(OSError):
                 part.unlink(missing_ok=True)
             raise
-        _sync(target.parent)
+        sync(target.parent)
+
+
+def _be_like(part: Path, old: os.stat_result) -> None:
+    """Give a file the owner that another has, where we may."""
+    if (old.st_uid, old.st_gid) != (part.stat().st_uid, part.stat().st_gid):
+        with contextlib.suppress(OSError):
+            os.chown(part, old.st_uid, old.st_gid)
+
+
+def part_of(path: Path) -> Path:
+    """Where a file in a folder of ours is made."""
+    return path.with_name(f".{path.name}.part")
 
 
 @contextlib.contextmanager
-def atomic_folder(path: str | Path, overwrite: bool = False, *, run: bool = True) -> Iterator[Path]:
-    """A temporary folder to fill, which becomes `path` if the block ends well.
+def replacing(path: Path) -> Iterator[Path]:
+    """For files in folders of our own: a name to write to; what is there at the end becomes `path` in one step."""
+    part = part_of(path)
+    try:
+        # What a killed program left; or a link, through which nothing must be written.
+        part.unlink(missing_ok=True)
+        part.touch(exist_ok=False)
+        yield part
+        sync(part)
+        part.replace(path)
+        sync(path.parent)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            part.unlink(missing_ok=True)
+        raise
 
-    Args:
-        path: the folder to make; an empty one may be there already.
-        overwrite: replace a folder that is there.
-        run: what may be replaced is a run folder, with `report.json` or `kept` in it. Nothing else is
-            ever replaced, so that a slip of the hand does not delete somebody's documents.
+
+@contextlib.contextmanager
+def atomic_folder(path: str | Path) -> Iterator[Path]:
+    """A temporary folder to fill, which becomes `path` if the block ends well; an empty folder may be there already.
 
     Raises:
         OutputError: at the start if `path` is in the way; at the end if it could not be written.
     """
     target = _resolved(path)
     with writing(str(path)):
-        old = check_folder(path, target, overwrite, run)
+        if target.exists():
+            if not target.is_dir():
+                raise OutputError(f"{path} is a file, not a folder")
+            if any(target.iterdir()):
+                raise OutputError(f"{path} is not empty; choose another folder")
         _make_parent(path, target)
         part = _part(target)
+        part.mkdir()
         try:
-            part.mkdir()
             yield part
             _sync_tree(part)
-            _swap(part, target, old)
+            part.rename(target)
         except OutputError as error:
             shutil.rmtree(part, ignore_errors=True)
             raise OutputError(str(error).replace(str(part), str(path))) from error
         except BaseException:
             shutil.rmtree(part, ignore_errors=True)
             raise
-        _sync(target.parent)
+        sync(target.parent)
 
 
 def _make_parent(path: str | Path, target: Path) -> None:
@@ -112,37 +148,6 @@ def _make_parent(path: str | Path, target: Path) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError) as error:
         raise OutputError(f"can not write {path}: part of its path is a file, not a folder") from error
-
-
-def check_folder(path: str | Path, target: Path, overwrite: bool, run: bool) -> bool:
-    """Whether there is a folder to replace; an `OutputError` if it may not be."""
-    if not target.exists():
-        return False
-    if not target.is_dir():
-        raise OutputError(f"{path} is a file, not a folder")
-    if not any(target.iterdir()):
-        return False
-    if not run:
-        raise OutputError(f"{path} is not empty; choose another folder")
-    if not overwrite:
-        raise OutputError(f"{path} exists; use --overwrite to replace it")
-    if not any((target / mark).exists() for mark in _RUN_MARKS):
-        raise OutputError(f"{path} is not a run folder (no report.json, no kept); it is not replaced")
-    return True
-
-
-def _swap(part: Path, target: Path, old: bool) -> None:
-    if not old:
-        part.rename(target)
-        return
-    aside = _part(target)
-    target.rename(aside)
-    try:
-        part.rename(target)
-    except BaseException:
-        aside.rename(target)
-        raise
-    shutil.rmtree(aside, ignore_errors=True)
 
 
 def _resolved(path: str | Path) -> Path:
@@ -154,7 +159,8 @@ def _part(target: Path) -> Path:
     return target.with_name(f".{target.name}.part-{os.getpid()}-{secrets.token_hex(4)}")
 
 
-def _sync(path: Path) -> None:
+def sync(path: Path) -> None:
+    """Wait until a file, or the names in a folder, are on the disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -165,5 +171,5 @@ def _sync(path: Path) -> None:
 def _sync_tree(folder: Path) -> None:
     for parent, _, files in os.walk(folder):
         for name in files:
-            _sync(Path(parent) / name)
-        _sync(Path(parent))
+            sync(Path(parent) / name)
+        sync(Path(parent))

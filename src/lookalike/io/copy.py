@@ -19,7 +19,7 @@ from typing import Any
 
 from lookalike.errors import InputError, OptionError, OutputError
 from lookalike.io import formats
-from lookalike.io.atomic import atomic_file, atomic_folder, writing
+from lookalike.io.atomic import atomic_file, atomic_folder, replacing, writing
 from lookalike.io.changes import Changes, Edit, Extra
 from lookalike.io.copy_arrays import ARRAYS, no_room
 from lookalike.io.copy_file import CELLS, FileCopy, formats_of
@@ -27,7 +27,7 @@ from lookalike.io.copy_whole import copy_whole_files, no_columns
 from lookalike.io.crew import Crew, Job
 from lookalike.io.files import FileSource
 from lookalike.io.limits import Room
-from lookalike.io.mirror import mirrored, remove_parts
+from lookalike.io.mirror import mirrored
 from lookalike.io.places import Place
 from lookalike.io.source import Flags, OnRead, Source
 from lookalike.io.whole_files import WholeFiles
@@ -36,8 +36,10 @@ from lookalike.io.write import is_file, open_output, output_format
 LINE_ENDINGS = (".txt", ".text", ".log", ".lines")
 # Blocks of lines and cells are of 8 MiB: one that is read, its lines or rows, and those that wait to be written.
 _BLOCKS_HELD = 64 << 20
+# The file that items from memory go to.
+_ITEMS = "items.parquet"
 
-__all__ = ["LINE_ENDINGS", "Copied", "CopiedFile", "check_destination", "copy_rows", "goes_to_file"]
+__all__ = ["LINE_ENDINGS", "Copied", "CopiedFile", "check_destination", "copied_names", "copy_rows", "goes_to_file"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +118,9 @@ def copy_rows(
         memory: the bytes that the copy may hold at once; row groups of Parquet up to a sixth of it are kept as
             they are. If None, row groups up to 128 MiB are.
         into: the folder may be there, with files of a copy that was interrupted. Each file then appears when it is
-            whole, instead of all of them at the end.
+            whole, instead of all of them at the end. Files of the names that `copied_names` tells are replaced.
         finished: with `into`, the files that are whole, by their names; others are written anew. Text files are
-            not listed: those that have the size of their original are whole.
+            not listed: those that have the bytes of their original are whole.
         on_file: told of each file that was written, in the order of the inputs, on the calling thread.
 
     Raises:
@@ -144,11 +146,23 @@ def goes_to_file(source: Source, destination: str | Path) -> bool:
     return is_file(destination)
 
 
+def copied_names(source: Source) -> list[str]:
+    """The names of all files that a copy to a folder may write there.
+
+    Raises:
+        InputError: if an input is called so that its copy would not stay in the folder.
+    """
+    if isinstance(source, FileSource | WholeFiles):
+        return mirrored(source.places)
+    return [_ITEMS]
+
+
 def check_destination(source: Source, destination: str | Path, *, columns: bool = False) -> None:
     """Refuse an output that cannot hold the rows of a source, or columns that are added, before anything is read.
 
     Raises:
         OptionError: what is wrong with it, and what can be written instead.
+        InputError: if an input is called so that its copy would not stay in the output folder.
     """
     if goes_to_file(source, destination):
         found, _ = _output_format(source, destination, None)
@@ -156,6 +170,7 @@ def check_destination(source: Source, destination: str | Path, *, columns: bool 
         if found == "npz" and len(source.files) > 1:
             raise OptionError(f"{source.files[0]} and others: archives do not go to one file; write to a folder")
     else:
+        copied_names(source)
         arrays = bool(formats_of(source) & ARRAYS)
         if columns and isinstance(source, WholeFiles):
             raise no_columns(source)
@@ -210,6 +225,11 @@ class _Copy:
         if keep is not None and self._seen != len(keep):
             raise InputError(f"{self._seen} rows instead of the {len(keep)} read before: the input changed")
 
+    def _check_inputs(self) -> None:
+        """Raise `InputError` if a file is not the one whose rows were decided on."""
+        if isinstance(self._source, FileSource | WholeFiles):
+            self._source.watch.check_all()
+
     def _copy(self, start: int = 0) -> FileCopy:
         return FileCopy(self._source, self._changes, self._crew, self._room, self._on_read, start)
 
@@ -234,6 +254,7 @@ class _Copy:
             target: Any = destination
             if str(destination) != "-":
                 target = stack.enter_context(atomic_file(destination, overwrite))
+            self._check_inputs()
             self._start()
             if isinstance(source, FileSource) and own and copy.by_line(found):
                 out = stack.enter_context(open_output(target, compression))
@@ -249,6 +270,7 @@ class _Copy:
                 copy.converted(found, out)
             self._seen = copy.read
             self._check_count()
+            self._check_inputs()
         self._seen = 0
         name = source.files[0] if len(source.files) == 1 else ""
         size = 0 if str(destination) == "-" else Path(destination).expanduser().stat().st_size
@@ -273,9 +295,8 @@ class _Copy:
         """A job for each file, which tells what it wrote and whether it had to."""
         source = self._source
         if not isinstance(source, FileSource):
-            name = "items.parquet"
-            whole = _whole(folder / name, finished.get(name), None)
-            yield (lambda: 0), partial(self._items, folder / name, name, into, whole)
+            whole = _whole(folder / _ITEMS, finished.get(_ITEMS), None)
+            yield (lambda: 0), partial(self._items, folder / _ITEMS, _ITEMS, into, whole)
             return
         starts: list[int] | None = None
         if self._crew.threads > 1 and len(source.places) > 1:
@@ -323,6 +344,7 @@ class _Copy:
         if self._changes.add is not None:
             self._changes.schema(formats.reader(place.format).schema(place, True), place.name)
         copy = self._copy(start)
+        source.watch.check(index)
         with _output(target, place.compression, into) as out:
             if copy.by_line(place.format):
                 copy.lines(source, range(index, index + 1), out)
@@ -334,6 +356,7 @@ class _Copy:
                 copy.table(source, index, out)
             if expected is not None and copy.read != expected:
                 raise InputError(f"{place.name}: {copy.read} rows instead of {expected} read before: the input changed")
+            source.watch.check(index)
         return _record(name, place.name, copy, target.stat().st_size), True
 
 
@@ -352,7 +375,7 @@ def _whole(target: Path, known: CopiedFile | None, expected: int | None) -> Copi
 def _folder(destination: str | Path, into: bool) -> Iterator[Path]:
     """The folder to write to: a temporary one, or with `into` the folder itself."""
     if not into:
-        with atomic_folder(destination, run=False) as folder:
+        with atomic_folder(destination) as folder:
             yield folder
         return
     folder = Path(destination).expanduser()
@@ -360,7 +383,6 @@ def _folder(destination: str | Path, into: bool) -> Iterator[Path]:
         if folder.exists() and not folder.is_dir():
             raise OutputError(f"{destination} is a file, not a folder")
         folder.mkdir(parents=True, exist_ok=True)
-        remove_parts(folder)
         yield folder
 
 
@@ -369,7 +391,7 @@ def _output(target: Path, compression: str | None, into: bool) -> Iterator[Any]:
     """A file in the folder, open to be written; with `into` it appears when it is whole."""
     target.parent.mkdir(parents=True, exist_ok=True)
     with contextlib.ExitStack() as stack:
-        path = stack.enter_context(atomic_file(target, overwrite=True)) if into else target
+        path = stack.enter_context(replacing(target)) if into else target
         yield stack.enter_context(open_output(path, compression))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from lookalike.errors import OptionError
+from lookalike.io.atomic import sync
 from lookalike.io.changes import Changes
 from lookalike.io.crew import Crew, Job
 from lookalike.io.mirror import mirrored
@@ -20,6 +20,7 @@ from lookalike.io.whole_files import WholeFiles
 from lookalike.io.write import open_output
 
 _FILES_AT_ONCE = 64
+_BLOCK = 1 << 20
 
 __all__ = ["copy_whole_files", "no_columns"]
 
@@ -29,7 +30,7 @@ def copy_whole_files(
 ) -> list[str]:
     """Copy the kept files to a folder; returns their names.
 
-    With `into` a file that has the size of its original is left as it is: a million small files are not worth a
+    With `into` a file that has the bytes of its original is left as it is: a million small files are not worth a
     record each. Edited texts are written anew.
     """
     if changes.add is not None:
@@ -40,17 +41,18 @@ def copy_whole_files(
     for parent in {(folder / names[file]).parent for file in kept}:
         parent.mkdir(parents=True, exist_ok=True)
     if changes.edit is None:
-        todo = [(source.places[file], folder / names[file]) for file in kept]
-        crew.run(_jobs(todo, on_read, into), lambda _: None)
+        todo = [(file, folder / names[file]) for file in kept]
+        crew.run(_jobs(source, todo, on_read, into), lambda _: None)
     else:
         for batch in source.batches(None, on_read):
             texts = changes.edited(batch).rows.column("text").cast(pa.large_binary()).to_pylist()
             for row in changes.mask(batch.first, len(texts)).nonzero()[0].tolist():
                 place, target = source.places[batch.file + row], folder / names[batch.file + row]
+                target.unlink(missing_ok=True)
                 with open_output(target, place.compression) as out:
                     out.write(texts[row])
                 if into:
-                    _sync(target)
+                    sync(target)
     return [names[file] for file in kept]
 
 
@@ -60,27 +62,35 @@ def no_columns(source: WholeFiles[Any]) -> OptionError:
     return OptionError(f"{what} have no columns to add to; write to .parquet, .jsonl or .csv")
 
 
-def _jobs(todo: list[tuple[Place, Path]], on_read: OnRead, into: bool) -> Iterator[Job[None]]:
+def _jobs(source: WholeFiles[Any], todo: list[tuple[int, Path]], on_read: OnRead, into: bool) -> Iterator[Job[None]]:
     for start in range(0, len(todo), _FILES_AT_ONCE):
-        yield (lambda: 0), partial(_copy, todo[start : start + _FILES_AT_ONCE], on_read, into)
+        yield (lambda: 0), partial(_copy, source, todo[start : start + _FILES_AT_ONCE], on_read, into)
 
 
-def _copy(todo: list[tuple[Place, Path]], on_read: OnRead, into: bool) -> None:
-    for place, target in todo:
-        if into and target.is_file() and target.stat().st_size == place.size():
+def _copy(source: WholeFiles[Any], todo: list[tuple[int, Path]], on_read: OnRead, into: bool) -> None:
+    for file, target in todo:
+        place = source.places[file]
+        source.watch.check(file)
+        if into and _is_copy(place, target):
             on_read(target.stat().st_size)
             continue
+        # A link that is there must not be written through.
+        target.unlink(missing_ok=True)
         with place.open() as raw, open_output(target, None) as out:
-            while data := raw.read(1 << 20):
+            while data := raw.read(_BLOCK):
                 out.write(data)
                 on_read(len(data))
+        source.watch.check(file)
         if into:
-            _sync(target)
+            sync(target)
 
 
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+def _is_copy(place: Place, target: Path) -> bool:
+    """Whether a file has the bytes of an input."""
+    if target.is_symlink() or not target.is_file() or target.stat().st_size != place.size():
+        return False
+    with place.open() as one, target.open("rb") as two:
+        while data := one.read(_BLOCK):
+            if data != two.read(len(data)):
+                return False
+    return True

@@ -38,6 +38,7 @@ from lookalike.io.coding import Coder
 from lookalike.io.columns import check_types, is_text
 from lookalike.io.faults import FaultLog
 from lookalike.io.messages import missing_column
+from lookalike.io.places import Place
 from lookalike.io.source import BATCH_BYTES, BATCH_ROWS, Batch, Flags, OnRead, Source
 from lookalike.types import BoolArray, F64Array, I32Array
 
@@ -121,6 +122,11 @@ class EdgeSource:
     def files(self) -> tuple[str, ...]:
         """The files of the edges."""
         return self._source.files
+
+    @property
+    def places(self) -> list[Place]:
+        """Where the edges are read from."""
+        return list(getattr(self._source, "places", ()))
 
     @property
     def recipe(self) -> str:

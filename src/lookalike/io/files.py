@@ -19,6 +19,7 @@ from lookalike.io.formats import Piece, Reading
 from lookalike.io.places import Place
 from lookalike.io.source import BATCH_BYTES, BATCH_ROWS, Batch, Flags, OnRead, Source, cut
 from lookalike.io.texts import TextSource
+from lookalike.io.watch import Watch, changed
 
 __all__ = ["FileSource", "check_limits", "open_files"]
 
@@ -63,6 +64,9 @@ class FileSource:
     ) -> None:
         self.places = places
         self.limit = limit
+        self.watch = Watch(places)
+        for index in range(len(places)):
+            self.watch.check(index)
         self._log = log
         self._batch_rows = batch_rows
         self._batch_bytes = batch_bytes
@@ -213,10 +217,12 @@ class FileSource:
         """Read the rows; see `Source.batches`."""
         number = 0
         guess: dict[str, Any] = {}
+        last = self._end if self._whole else None
         for index, place in enumerate(self.places):
             if self.limit is not None and number >= self.limit:
                 break
             start = self._mark(index, number)
+            self.watch.check(index)
             reading = self.reading(index, columns, on_read, expect, only, start, guess)
             with contextlib.closing(self._pieces(place, reading)) as pieces:
                 for piece in pieces:
@@ -225,9 +231,19 @@ class FileSource:
                     self._end = max(self._end, min(number, self.limit or number))
                     if self.limit is not None and number >= self.limit:
                         break
+            self._check_read(index, number, last)
             if columns is not None:
                 self._checked.add((index, tuple(columns)))
         self._whole = True
+
+    def _check_read(self, index: int, end: int, last: int | None) -> None:
+        """A file was read to its end, or to the limit: it must be as earlier passes found it, `last` the end of all."""
+        self.watch.check(index)
+        if self.limit is not None and end >= self.limit:
+            return
+        known = self._starts[index + 1] if index + 1 < len(self._starts) else last
+        if known is not None and end != known:
+            raise changed(self.places[index].name)
 
     def reading(
         self,

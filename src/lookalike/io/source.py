@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -28,7 +27,6 @@ __all__ = [
     "batch_bytes_for",
     "cut",
     "describe",
-    "fingerprints",
     "locate",
 ]
 
@@ -125,16 +123,6 @@ def describe(source: Source, number: int) -> str:
 def batch_bytes_for(memory: int, threads: int) -> int:
     """How large a batch may be: several are in flight for each thread, and each needs a few times its text."""
     return max(1 << 20, min(BATCH_BYTES, memory // (16 * (threads + 1))))
-
-
-def fingerprints(source: Source) -> list[dict[str, Any]]:
-    """What tells whether the files of a source have changed: name, size and time of the last change."""
-    out = []
-    for name in source.files:
-        path = Path(name)
-        stat = path.stat() if path.is_file() else None
-        out.append({"name": name, "size": stat.st_size if stat else None, "time": stat.st_mtime_ns if stat else None})
-    return out
 
 
 def cut(rows: pa.RecordBatch, most_rows: int, most_bytes: int) -> Iterator[pa.RecordBatch]:

@@ -20,6 +20,7 @@ from lookalike.io.faults import FaultLog, Faults
 from lookalike.io.messages import missing_column
 from lookalike.io.places import Place
 from lookalike.io.source import Batch, Flags, OnRead
+from lookalike.io.watch import Watch
 from lookalike.parallel import ordered_map
 
 __all__ = ["WholeFiles"]
@@ -61,6 +62,7 @@ class WholeFiles(ABC, Generic[Value]):
     ) -> None:
         self.places = places
         self.limit = limit
+        self.watch = Watch(places)
         self._log = log
         self._faults = Faults(log)
         self._batch_rows = batch_rows
@@ -215,10 +217,13 @@ class WholeFiles(ABC, Generic[Value]):
     def _answer(self, task: _Task) -> _Answer[Value]:
         if not task.content:
             return _Answer(task)
+        self.watch.check(task.file)
         try:
-            return _Answer(task, *self._load(self.places[task.file]))
+            answer = _Answer(task, *self._load(self.places[task.file]))
         except InputError as error:
-            return _Answer(task, fault=str(error))
+            answer = _Answer(task, fault=str(error))
+        self.watch.check(task.file)
+        return answer
 
     def _batch(self, first: int, names: list[str], group: list[_Answer[Value]]) -> Batch:
         paths = [self.places[answer.task.file].name.encode("utf-8", "surrogateescape") for answer in group]

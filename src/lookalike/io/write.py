@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from lookalike.errors import OptionError
-from lookalike.io.atomic import atomic_file, writing
+from lookalike.io.atomic import atomic_file, replacing, writing
 from lookalike.io.formats import DATA_ENDINGS, endings
 from lookalike.io.places import Place
 
@@ -160,6 +160,8 @@ def open_sink(format: str, out: Any, schema: pa.Schema, like: Place | None = Non
 class TableWriter:
     """Writes batches of one schema to a file that appears, whole, when the block ends.
 
+    With `ours` it is in a folder of our own (`owned.py`), where it may be there already.
+
     >>> with TableWriter("pairs.parquet", schema) as writer:  # doctest: +SKIP
     ...     writer.write(batch)
     """
@@ -171,10 +173,12 @@ class TableWriter:
         *,
         format: str | None = None,
         overwrite: bool = False,
+        ours: bool = False,
     ) -> None:
         self._path = path
         self._schema = schema
         self._overwrite = overwrite
+        self._ours = ours
         self._format, self._compression = output_format(path, format)
         self._stack = contextlib.ExitStack()
         self.rows = 0
@@ -182,7 +186,10 @@ class TableWriter:
     def __enter__(self) -> TableWriter:
         with contextlib.ExitStack() as stack:
             target: Any = self._path
-            if str(self._path) != "-":
+            if self._ours:
+                stack.enter_context(writing(str(self._path)))
+                target = stack.enter_context(replacing(Path(self._path)))
+            elif str(self._path) != "-":
                 target = stack.enter_context(atomic_file(self._path, self._overwrite))
             out = stack.enter_context(open_output(target, self._compression))
             self._sink = stack.enter_context(sinking(open_sink(self._format, out, self._schema)))
@@ -214,24 +221,26 @@ def sinking(sink: Sink) -> Iterator[Any]:
         raise
 
 
-def save_table(table: pa.Table, path: str | Path, *, overwrite: bool = False, format: str | None = None) -> None:
+def save_table(
+    table: pa.Table, path: str | Path, *, overwrite: bool = False, format: str | None = None, ours: bool = False
+) -> None:
     """Write a table, by the ending of the path or as `format` says; "-" is standard output, JSONL by default.
 
     Raises:
         OptionError: for an ending that nothing is written as.
         OutputError: if the file exists and may not be overwritten, or could not be written.
     """
-    with TableWriter(path, table.schema, format=format, overwrite=overwrite) as writer:
+    with TableWriter(path, table.schema, format=format, overwrite=overwrite, ours=ours) as writer:
         writer.write(table)
 
 
 def save_batches(
-    batches: Iterator[pa.RecordBatch], path: str | Path, *, overwrite: bool = False,
+    batches: Iterator[pa.RecordBatch], path: str | Path, *, overwrite: bool = False, ours: bool = False,
     on_rows: Callable[[int], None] = lambda _: None,
 ) -> None:  # fmt: skip
     """Write batches of one schema as they come, as `save_table` writes a table; there must be one at least."""
     first = next(batches)
-    with TableWriter(path, first.schema, overwrite=overwrite) as writer:
+    with TableWriter(path, first.schema, overwrite=overwrite, ours=ours) as writer:
         for batch in chain([first], batches):
             writer.write(batch)
             on_rows(batch.num_rows)

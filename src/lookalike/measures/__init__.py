@@ -10,7 +10,7 @@ vectors.py  cosine of dense vectors
 choose.py   which measure goes with which items
 """
 
-from lookalike.measures.base import Judge, Measure, compares_elements, is_binary_like, is_list
+from lookalike.measures.base import Judge, Measure, Represented, compares_elements, is_binary_like, is_list
 from lookalike.measures.choose import default_measure, form_of, forms_for, measure_of
 from lookalike.measures.sets import Identity, Jaccard
 
@@ -19,6 +19,7 @@ __all__ = [
     "Jaccard",
     "Judge",
     "Measure",
+    "Represented",
     "compares_elements",
     "default_measure",
     "form_of",

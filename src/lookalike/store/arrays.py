@@ -1,15 +1,16 @@
 """Several arrays and a little plain data in one file, written whole or not at all, read array by array or row by row.
 
-The layout: eight bytes with the length of the header, the header (JSON: the plain data, and for each array its type,
-shape and place), then the arrays as they lie in memory, each from a multiple of 64 bytes on.
+The layout: eight bytes with the length of the header, the header (JSON: the name of the file, the run that it is of,
+the plain data, and for each array its type, shape and place), then the arrays as they lie in memory, each from a
+multiple of 64 bytes on; at the end eight bytes each with the length of all that and its checksum. `verified` looks at
+these; what this process wrote itself it reads without.
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
-from collections.abc import Iterator, Mapping
+import zlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,51 +18,46 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-__all__ = ["Arrays", "pack_columns", "replacing", "unpack_columns", "write_arrays"]
+from lookalike.io.atomic import replacing
+from lookalike.io.sealed import checksum
+
+__all__ = ["Arrays", "DamagedError", "pack_columns", "unpack_columns", "write_arrays"]
 
 _ALIGN = 64
+_NUMBER = 8
+# The length and the checksum at the end.
+_TAIL = 2 * _NUMBER
 
 
-def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]], data: Any = None) -> None:
-    """Write the arrays and the data; a file that is there is replaced."""
+class DamagedError(Exception):
+    """A file that we wrote is not there any more as we left it; the message names it."""
+
+
+def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]], data: Any = None, *, run: str = "") -> None:
+    """Write the arrays and the data of a run; a file that is there is replaced."""
     places, at = {}, 0
     for name, array in arrays.items():
         places[name] = {"type": array.dtype.str, "shape": list(array.shape), "at": at}
         at += -(-array.nbytes // _ALIGN) * _ALIGN
-    header = json.dumps({"data": data, "arrays": places}).encode()
-    header += b" " * (-(8 + len(header)) % _ALIGN)
+    header = json.dumps({"name": path.name, "run": run, "data": data, "arrays": places}).encode()
+    header += b" " * (-(_NUMBER + len(header)) % _ALIGN)
+    length = found = 0
     with replacing(path) as part, part.open("wb", buffering=0) as out:
-        out.write(len(header).to_bytes(8, "little") + header)
-        for array in arrays.values():
-            whole = np.ascontiguousarray(array)
+
+        def write(piece: bytes | memoryview) -> None:
+            nonlocal length, found
+            found = zlib.crc32(piece, found)
+            length += len(piece)
             # A raw file may take less than it is given.
-            left = memoryview(whole.reshape(-1).view(np.uint8).data)
+            left = memoryview(piece)
             while left:
                 left = left[out.write(left) :]
-            out.write(bytes(-array.nbytes % _ALIGN))
 
-
-@contextlib.contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """A name to write to; what is there at the end is synced and becomes `path` in one step."""
-    part = path.with_name(f".{path.name}.part")
-    try:
-        yield part
-        _sync(part)
-        part.replace(path)
-        _sync(path.parent)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            part.unlink(missing_ok=True)
-        raise
-
-
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+        write(len(header).to_bytes(_NUMBER, "little") + header)
+        for array in arrays.values():
+            write(memoryview(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data))
+            write(bytes(-array.nbytes % _ALIGN))
+        write(length.to_bytes(_NUMBER, "little") + found.to_bytes(_NUMBER, "little"))
 
 
 class Arrays:
@@ -70,11 +66,34 @@ class Arrays:
     def __init__(self, path: Path) -> None:
         self.path = path
         with path.open("rb") as file:
-            size = int.from_bytes(file.read(8), "little")
+            size = int.from_bytes(file.read(_NUMBER), "little")
             header = json.loads(file.read(size))
         self.data: Any = header["data"]
+        self._of = (header["name"], header["run"])
         self._places: dict[str, Any] = header["arrays"]
-        self._base = 8 + size
+        self._base = _NUMBER + size
+
+    @classmethod
+    def verified(cls, path: Path, run: str) -> Arrays:
+        """A file that another process wrote, if it is all there and of this run.
+
+        Raises:
+            DamagedError: if not.
+        """
+        if not path.is_file():
+            raise DamagedError(f"{path} is missing")
+        length = path.stat().st_size - _TAIL
+        with path.open("rb") as file:
+            file.seek(max(0, length))
+            tail = file.read()
+        if length < _NUMBER or length != int.from_bytes(tail[:_NUMBER], "little"):
+            raise DamagedError(f"{path} is not as long as it was")
+        if checksum(path, length) != int.from_bytes(tail[_NUMBER:], "little"):
+            raise DamagedError(f"{path} is damaged")
+        file_of_arrays = cls(path)
+        if file_of_arrays._of != (path.name, run):
+            raise DamagedError(f"{path} is another file")
+        return file_of_arrays
 
     @property
     def names(self) -> list[str]:

@@ -12,12 +12,15 @@ A match is 16 bytes: the two numbers, 32 bits each, as one key, and the similari
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
-from lookalike.store.arrays import replacing
+from lookalike.io.atomic import replacing
+from lookalike.io.sealed import checksum
+from lookalike.store.arrays import DamagedError
 from lookalike.store.words import Words
 from lookalike.store.work import Work, spilling
 from lookalike.types import BoolArray, F64Array, I64Array, U64Array
@@ -51,6 +54,8 @@ class Matches:
         self._last = np.uint64(0)
         self._count = 0
         self.spilled = 0
+        # Of the file that `settle` wrote.
+        self.checksum = 0
 
     def __len__(self) -> int:
         """How many were added; after `settle` each counts once."""
@@ -102,10 +107,20 @@ class Matches:
         self._count = sum(end - begin for begin, end in self._runs) + self._held
 
     @classmethod
-    def load(cls, work: Work, memory: int, path: Path) -> Matches:
-        """Those that `settle` left at `path`."""
+    def load(cls, work: Work, memory: int, path: Path, count: int, found: int) -> Matches:
+        """Those that `settle` left at `path`: so many, with that checksum.
+
+        Raises:
+            DamagedError: if they are not there any more.
+        """
+        if not path.is_file():
+            raise DamagedError(f"{path} is missing")
+        if path.stat().st_size != _BYTES * count:
+            raise DamagedError(f"{path} is not as long as it was")
+        if checksum(path) != found:
+            raise DamagedError(f"{path} is damaged")
         matches, file = cls(work, memory), Words.open(path)
-        matches._count = count = len(file) // 2
+        matches._count, matches.checksum = count, found
         if count > matches._most:
             matches._file, matches._runs = file, [(0, count)]
         elif count:
@@ -114,8 +129,11 @@ class Matches:
 
     def _rewrite(self, file: Words) -> None:
         """Write all to a new file, in order, which takes the place of the old one if there is one."""
+        self.checksum = 0
         for keys, similarities in self._merged():
-            file.append(_packed(keys, similarities))
+            words = _packed(keys, similarities)
+            file.append(words)
+            self.checksum = zlib.crc32(words.reshape(-1).view(np.uint8).data, self.checksum)
             self._last = keys[-1]
         if self._runs:
             self._file, self._runs = file, [(0, len(file) // 2)]

@@ -3,7 +3,8 @@
 A chunk keeps the keys band by band (b × items), because that is how grouping reads them. It is the unit of spilling (a
 chunk that does not fit stays in its file only) and of restarting (a killed run goes on after its last whole chunk,
 whose header carries the state of everything that counts along). Chunks are written by a thread of their own while
-sketching goes on.
+sketching goes on. A chunk that is missing or damaged makes those after it worthless, for each tells what came since the
+one before.
 """
 
 from __future__ import annotations
@@ -18,13 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookalike.collide.group import select_keys
-from lookalike.store.arrays import Arrays, write_arrays
+from lookalike.store.arrays import Arrays, DamagedError, write_arrays
 from lookalike.store.work import Work, spilling
 from lookalike.types import BoolArray, I64Array, U32Array, U64Array
 
 __all__ = ["SketchBatch", "Sketches"]
 
 _CHUNK_BYTES = 64 << 20
+_PREFIX = "sketch-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +85,21 @@ class Sketches:
     def __len__(self) -> int:
         return self._items
 
-    def resume(self) -> list[Arrays]:
-        """Take over the whole chunks of an earlier process; they carry what else was kept along."""
-        files = []
-        while self._work.resumable and (path := self._path(len(self._chunks))).exists():
-            last = Arrays(path)
+    def resume(self, expected: int | None = None) -> list[Arrays]:
+        """Take over the whole chunks of an earlier process; they carry what else was kept along.
+
+        `expected` is how many there are, where all were written; fewer are told of.
+        """
+        files: list[Arrays] = []
+        while self._work.resumable and len(files) != expected:
+            path = self._work.folder / _name(len(files))
+            if expected is None and not path.exists():
+                break
+            try:
+                last = Arrays.verified(path, self._work.token)
+            except DamagedError as error:
+                self._work.redo("sketch", str(error))
+                break
             files.append(last)
             arrays = {name: last.read(name) for name in ("sizes", "lengths", "rows") if name in last}
             chunk = _Chunk(self._items, len(arrays["sizes"]), None, path)
@@ -100,7 +112,24 @@ class Sketches:
             self._keep_small(arrays)
             self._chunks.append(chunk)
             self._items += chunk.count
+        self._drop_files(len(files))
         return files
+
+    def start_again(self) -> None:
+        """Forget all chunks of an earlier process."""
+        self._chunks, self._held, self._items, self.spilled = [], 0, 0, 0
+        self._small = {name: [] for name in self._small}
+        self._drop_files(0)
+
+    def _drop_files(self, first: int) -> None:
+        """Remove the chunks that are not followed on: the next ones may be cut differently."""
+        wanted = {_name(number) for number in range(first)}
+        self._work.discard(_PREFIX, wanted.__contains__)
+
+    @property
+    def chunks(self) -> int:
+        """How many chunks there are."""
+        return len(self._chunks)
 
     def add(self, batch: SketchBatch) -> None:
         """The next items."""
@@ -167,9 +196,6 @@ class Sketches:
             if name in arrays:
                 parts.append(arrays[name])
 
-    def _path(self, number: int) -> Path:
-        return self._work.folder / f"sketch-{number:06}.bin"
-
     def _close_chunk(self) -> None:
         batches, self._waiting, self._waiting_bytes = self._waiting, [], 0
         parts = [batch.arrays() for batch in batches]
@@ -180,7 +206,7 @@ class Sketches:
         fits = self._held + size <= self._memory
         file = None
         if self._work.resumable or not fits:
-            file = self._path(len(self._chunks))
+            file = self._work.folder / _name(len(self._chunks))
             data, more = self._state() if self._work.resumable else (None, {})
             self._write(file, arrays | more, data)
             self.written += size
@@ -199,7 +225,8 @@ class Sketches:
 
         def write() -> None:
             with spilling(str(file.parent)):
-                write_arrays(file, arrays, data)
+                self._work.files([file.name])
+                write_arrays(file, arrays, data, run=self._work.token)
 
         self._writing = self._writer.submit(write)
 
@@ -207,3 +234,7 @@ class Sketches:
         if self._writing is not None:
             self._writing.result()
             self._writing = None
+
+
+def _name(number: int) -> str:
+    return f"{_PREFIX}{number:06}.bin"
