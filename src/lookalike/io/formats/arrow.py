@@ -1,4 +1,7 @@
-"""Arrow IPC: the file format (.arrow, .feather version 2) and the stream format (which datasets writes)."""
+"""Arrow IPC: the file format (.arrow, .feather version 2) and the stream format (which datasets writes).
+
+Offsets come from the file as they are, so every batch is checked (`sound.py`) before anything follows them.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from lookalike.io.formats import Piece, Reading
 from lookalike.io.messages import missing_column, reason
 from lookalike.io.places import Place
 from lookalike.io.places import reading as naming
+from lookalike.io.sound import check_sound
 
 _MAGIC = b"ARROW1"
 
@@ -45,10 +49,13 @@ def pieces(place: Place, reading: Reading) -> Generator[Piece, None, None]:
         if reading.columns:
             file.select(reading.columns)
         row = 0
-        for rows in file.batches():
+        for number, rows in enumerate(file.batches()):
             reading.on_read(file.taken())
             if rows.num_rows:
-                yield Piece(row, rows.num_rows, rows if reading.wanted(row, rows.num_rows) else None)
+                wanted = reading.wanted(row, rows.num_rows)
+                if wanted:
+                    check_sound(rows, f"{place.name}: record batch {number}")
+                yield Piece(row, rows.num_rows, rows if wanted else None)
             row += rows.num_rows
 
 
