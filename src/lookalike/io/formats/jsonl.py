@@ -13,7 +13,7 @@ The types of columns:
 
 Strings are never taken for dates, whatever they look like. Integers beyond 64 bits are text. Of a repeated
 key the last value counts. A key that a row lacks is null; a column must be in the first block of its file.
-Blank lines are no rows.
+Blank lines are no rows. A row that is nested too deep for parsers is a bad row (`depth.py`).
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ import pyarrow.json as pj
 from lookalike.errors import InputError
 from lookalike.io.blocks import Block, Lines, blocks, lines_of, pick
 from lookalike.io.columns import bytes_of, honest, merge_json
+from lookalike.io.depth import DEEPEST, too_deep
 from lookalike.io.faults import FaultLog, Faults
 from lookalike.io.formats import Piece, Reading
 from lookalike.io.formats.json_rows import array_of, objects, types_of, wrong_type
@@ -127,6 +128,8 @@ def _blocks(place: Place, faults: Faults, reading: Reading | None) -> Iterator[B
             raise InputError(
                 f"{place.name}: holds one JSON array; one object per line is needed (jq -c '.[]' makes that)"
             )
+        for number in too_deep(block).tolist():
+            faults.report(number, f"{place.name}:{number}: nested more than {DEEPEST} levels deep")
         yield block
 
 
