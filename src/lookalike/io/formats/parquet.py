@@ -25,6 +25,7 @@ from lookalike.errors import InputError
 from lookalike.io.behind import Behind
 from lookalike.io.crew import Crew
 from lookalike.io.formats import Piece, Reading
+from lookalike.io.formats.footer import check_footer
 from lookalike.io.formats.row_groups import Stitched, encode
 from lookalike.io.limits import check_rows, check_size, size_of
 from lookalike.io.messages import missing_column, reason
@@ -73,7 +74,7 @@ def groups(place: Place, reading: Reading) -> Generator[tuple[int, Piece], None,
     if 0 in reading.faults.places:
         return
     try:
-        file = _opened(place)
+        file = _opened(place, columns=True)
     except InputError as error:
         reading.faults.report(0, str(error))
         return
@@ -104,13 +105,20 @@ def groups(place: Place, reading: Reading) -> Generator[tuple[int, Piece], None,
         reading.on_read(size - told)
 
 
-def _opened(place: Place) -> Any:
+def _opened(place: Place, *, columns: bool = False) -> Any:
+    """The file; `columns` if the metadata of its columns is going to be asked for."""
     source = place.open()
     try:
-        return pq.ParquetFile(source, pre_buffer=False, buffer_size=_BUFFER_BYTES)
+        file = pq.ParquetFile(source, pre_buffer=False, buffer_size=_BUFFER_BYTES)
+        if columns:
+            check_footer(file, source, place.name)
+    except InputError:
+        source.close()
+        raise
     except (OSError, pa.ArrowException) as error:
         source.close()
         raise InputError(f"{place.name}: not a Parquet file that can be read: {reason(error)}") from error
+    return file
 
 
 def _checked(place: Place, schema: pa.Schema, reading: Reading) -> list[str] | None:
@@ -193,7 +201,7 @@ class Layout:
     @classmethod
     def of(cls, place: Place) -> Layout:
         """The layout of a file, read from its metadata."""
-        with _opened(place) as file:
+        with _opened(place, columns=True) as file:
             return cls(file.schema_arrow, _options(file.metadata, file.schema))
 
 
