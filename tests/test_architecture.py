@@ -20,9 +20,10 @@ ROOT = Path(lookalike.__file__).parent
 LAYERS: list[dict[str, set[str]]] = [
     {
         "counts": set(),
-        "errors": set(),
+        "errors": {"printable"},
         "jit": set(),
         "parallel": set(),
+        "printable": set(),
         "progress": set(),
         "simd": set(),
         "types": set(),
@@ -240,6 +241,8 @@ TWINS = {
     "place_edges": "tests.reference.edges:placed",
     "merge_rows": "tests.reference.edges:merged",
     "choose_keepers": "tests.reference.sets:representative",
+    "mark_deep": "tests.reference.nesting:levels",
+    "read_chunks": "tests.reference.footer:chunks",
 }
 
 

@@ -6,9 +6,11 @@
     ├── InputError    something that was read: a file, a row, a column, a type
     └── OutputError   something that could not be written
 
-Every message is one line. The command line prints it and exits with the error's `exit_code`; a traceback is
-never a user's answer.
+Every message is one line, in which nothing acts on a terminal whatever the names and values in it are. The command line
+prints it and exits with the error's `exit_code`; a traceback is never a user's answer.
 """
+
+from lookalike.printable import printable
 
 __all__ = ["ExtraError", "InputError", "LookalikeError", "OptionError", "OutputError"]
 
@@ -17,6 +19,9 @@ class LookalikeError(Exception):
     """The base of every error that a user can cause and mend."""
 
     exit_code = 1
+
+    def __str__(self) -> str:
+        return printable(super().__str__())
 
 
 class OptionError(LookalikeError, ValueError):

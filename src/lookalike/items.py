@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from lookalike.config import Config
 from lookalike.errors import InputError, OptionError
 from lookalike.io import columns as io_columns
+from lookalike.io.messages import shown
 from lookalike.io.source import Batch, Flags, Source
 from lookalike.measures import form_of, forms_for, is_list
 from lookalike.represent.elements import hash_cells
@@ -173,7 +174,7 @@ def open_items(source: Source, config: Config) -> Items:
     columns = config.columns or getattr(source, "derived", ()) or (_guess_column(source, config),)
     for name in [*columns, *(name for name in (config.id, config.group_by, config.report_by) if name)]:
         if schema.get_field_index(name) < 0:
-            raise InputError(f"there is no column {name!r}{_where(source)}; the columns are {', '.join(schema.names)}")
+            raise InputError(f"there is no column {name!r}{_where(source)}; the columns are {shown(schema.names)}")
     forms = [_form(source, schema.field(name), config) for name in columns]
     for name, form in zip(columns, forms, strict=True):
         if form != "text" and len(columns) > 1:
@@ -242,8 +243,9 @@ def _guess_column(source: Source, config: Config) -> str:
     if not suitable and len(holding) == 1:
         # It is the column, and what it holds is not for this measure.
         _form(source, holding[0], config)
-    listed = ", ".join(schema.names) or "none"
-    raise OptionError(f"which column holds the items? Say it with column (--column); the columns are {listed}")
+    raise OptionError(
+        f"which column holds the items? Say it with column (--column); the columns are {shown(schema.names)}"
+    )
 
 
 def _is_plain(kind: pa.DataType) -> bool:

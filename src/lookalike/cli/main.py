@@ -22,6 +22,7 @@ from typer.core import TyperGroup
 from lookalike import __version__
 from lookalike.cli import clusters, compare, dedup, demo, neighbors, pairs, plan
 from lookalike.errors import LookalikeError
+from lookalike.printable import printable
 
 __all__ = ["app", "main", "run"]
 
@@ -182,7 +183,7 @@ def _nobody_reads() -> int:
 
 
 def _say(message: str) -> None:
-    print(f"lookalike: {' '.join(message.split())}", file=sys.stderr)  # noqa: T201
+    print(f"lookalike: {printable(' '.join(message.split()))}", file=sys.stderr)  # noqa: T201
 
 
 if __name__ == "__main__":
