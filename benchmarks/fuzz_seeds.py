@@ -52,7 +52,9 @@ def _columns(rng: random.Random) -> dict[str, pa.Array]:
     numbers = [[rng.randrange(9) for _ in range(rng.randrange(6))] for _ in range(n)]
     floats = [[rng.random() for _ in range(4)] for _ in range(n)]
     bags = [[{"element": text[:3], "weight": 1.5} for text in set(texts[:3])] for _ in range(n)]
-    texts_as = rng.choice([pa.string(), pa.large_string(), pa.string_view(), pa.binary(), pa.dictionary(pa.int32(), pa.string())])
+    texts_as = rng.choice(
+        [pa.string(), pa.large_string(), pa.string_view(), pa.binary(), pa.dictionary(pa.int32(), pa.string())]
+    )
     kinds: dict[str, Callable[[], pa.Array]] = {
         "text": lambda: pa.array(some, pa.string()).cast(texts_as) if texts_as != pa.binary() else pa.array(some).cast(texts_as),
         "items": lambda: pa.array(numbers, rng.choice([pa.list_(pa.int64()), pa.large_list(pa.int32()), pa.list_(pa.uint8())])),

@@ -22,7 +22,14 @@ def test_characters_that_act_are_spelled_out() -> None:
 
 
 def test_what_people_write_stays_as_it_is() -> None:
-    for text in ("Größe, 字, עברית, عربي", "می\u200cخواهم", "👩\u200d👩\u200d👧", "a\u00adb", "x = '\\n'", "naïve\u00a0café"):
+    for text in (
+        "Größe, 字, עברית, عربي",
+        "می\u200cخواهم",
+        "👩\u200d👩\u200d👧",
+        "a\u00adb",
+        "x = '\\n'",
+        "naïve\u00a0café",
+    ):
         assert printable(text) == text
 
 

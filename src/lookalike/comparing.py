@@ -133,7 +133,7 @@ class Comparing:
                 return
             groups = None if batch.groups is None else batch.groups[chosen]
             values = batch.values if len(chosen) == len(batch.values) else batch.values.take(pa.array(chosen))
-            with room.enter(batch, self.collection.items.source):
+            with room.enter(batch, self.collection.items.source, chosen):
                 offsets, words = judge.rows(self.measure.represent(values, groups))
             items = chosen + batch.first
             for each in np.unique(number[items]):

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from lookalike.config import Config
 from lookalike.errors import InputError, OptionError
 from lookalike.io import columns as io_columns
+from lookalike.io.json_text import python_values
 from lookalike.io.messages import shown
 from lookalike.io.source import Batch, Flags, Source
 from lookalike.measures import form_of, forms_for, is_list
@@ -111,7 +112,7 @@ class Items:
             return values, rows
         units: list[str] = []
         owners: list[int] = []
-        for row, text in zip(rows, values.to_pylist(), strict=True):
+        for row, text in zip(rows, python_values(values), strict=True):
             pieces = [piece for piece, is_item in split_units(as_text(text), self.unit) if is_item]
             units.extend(pieces)
             owners.extend([int(row)] * len(pieces))
@@ -121,7 +122,7 @@ class Items:
         """The texts without the units that are not kept; `kept` has a flag for each unit of these texts, in order."""
         out: list[str | None] = []
         number = 0
-        for text in texts.to_pylist():
+        for text in python_values(texts):
             left: list[str] = []
             removed = False
             for piece, is_item in split_units(as_text(text), self.unit):

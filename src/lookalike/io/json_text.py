@@ -33,7 +33,7 @@ import pyarrow.compute as pc
 
 _TEXT = pa.large_string()
 
-__all__ = ["literals", "members", "record_lines", "scalars"]
+__all__ = ["literals", "members", "python_values", "record_lines", "scalars"]
 
 
 def record_lines(rows: pa.RecordBatch) -> pa.Array:
@@ -63,7 +63,7 @@ def literals(array: pa.Array) -> pa.Array:
         return _or_null(text if pa.types.is_duration(kind) else _joined(['"', text, '"'], len(array)))
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
         return _strings(array)
-    return pa.array([json_literal(value) for value in _values(array)], _TEXT)
+    return pa.array([json_literal(value) for value in python_values(array)], _TEXT)
 
 
 def scalars(array: pa.Array) -> pa.Array:
@@ -129,8 +129,12 @@ def _or_null(text: pa.Array) -> pa.Array:
     return text.fill_null("null") if text.null_count else text
 
 
-def _values(array: pa.Array) -> list[Any]:
-    """Python values; nanosecond times, which Python does not have, are cut to microseconds."""
+def python_values(array: pa.Array) -> list[Any]:
+    """Python values, whatever the array holds.
+
+    Where some text is not UTF-8, all of it comes as bytes. Nanosecond times, which Python does not have, are cut to
+    microseconds.
+    """
     if "[ns" not in str(array.type):
         try:
             return list(array.to_pylist())

@@ -40,6 +40,9 @@ def reading(name: str, *, remote: bool = False) -> Iterator[None]:
         yield
     except LookalikeError:
         raise
+    except UnicodeDecodeError as error:
+        # Names of columns, and what Arrow says about broken values, are text for pyarrow whatever they hold.
+        raise InputError(f"{name}: holds a name that is not UTF-8") from error
     except (OSError, EOFError, lzma.LZMAError, pa.ArrowException) as error:
         raise InputError(f"{name}: {reason(error)}") from error
     except Exception as error:

@@ -70,10 +70,14 @@ class _Input:
         try:
             self._listed = self._raw.read(len(_MAGIC)) == _MAGIC
             self._open(None)
+            self.schema = self._reader.schema
+            str(self.schema.remove_metadata())  # all names, which must be text
+        except UnicodeDecodeError as error:
+            self._raw.close()
+            raise InputError(f"{place.name}: not an Arrow file that can be read: names that are not UTF-8") from error
         except (OSError, pa.ArrowException) as error:
             self._raw.close()
             raise InputError(f"{place.name}: not an Arrow file that can be read: {reason(error)}") from error
-        self.schema = self._reader.schema
 
     def _open(self, options: Any) -> None:
         self._raw.seek(0)

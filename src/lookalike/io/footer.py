@@ -7,7 +7,7 @@ needed to choose batches and to write a file alike is read here, by a kernel tha
 
 Thrift's compact protocol: a struct is fields, each a byte (type, and the step from the number of the field before; 0 for
 the number itself, which then follows) and the value, up to a byte 0. Integers are varints of 7 bits a byte, those with
-a sign in zigzag. `thrift.py` reads and writes the same in plain Python.
+a sign in zigzag. `formats/thrift.py` reads and writes the same in plain Python.
 
 Source: parquet.thrift of the Apache Parquet format; the numbers of fields below are from there.
 """
