@@ -55,13 +55,14 @@ def neighbors(
     from lookalike.cli.terminal import announce_compiling, print_json, progress_for, say, show_table
 
     job.check_output(output, overwrite=overwrite, dry_run=False, json=json, table=True)
+    from lookalike.config import default_memory
     from lookalike.searching import find_neighbors
     from lookalike.sources import Reading, open_inputs
 
     announce_compiling(quiet)
     reading = Reading(
         format=format, skip_bad=skip_bad, limit=limit, images=bool(images), features=features, size=size,
-        threads=threads or os.cpu_count() or 1,
+        threads=threads or os.cpu_count() or 1, memory=default_memory(),
     )  # fmt: skip
     items, asked = [*(inputs or []), *(images or [])], queries or []
     job.check_inputs(inputs or [], images or [])

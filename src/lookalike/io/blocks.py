@@ -1,7 +1,8 @@
 """Blocks of whole lines, cut from a stream, and the lines in them.
 
 A block is some 8 MiB that end at a newline: large enough that a call per block costs nothing, small enough
-that a few of them fit a tight memory budget. A line longer than that is a block of its own.
+that a few of them fit a tight memory budget. A line longer than that is a block of its own. One that is too long for the
+memory is refused while it is read: three gigabytes of it may be three megabytes of gzip.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy.typing as npt
 
 from lookalike.errors import InputError
 from lookalike.io.faults import Faults
+from lookalike.io.limits import check_whole
 from lookalike.io.places import Place
 from lookalike.io.source import OnRead
 
@@ -97,6 +99,9 @@ def blocks(place: Place, faults: Faults | None = None, on_read: OnRead | None = 
             if not data:
                 break
             cut = data.rfind(b"\n") + 1
+            begun = sum(map(len, tail))
+            if begun:
+                check_whole(f"{place.name}:{line}: the line", begun + (data.find(b"\n") + 1 or len(data)), place.memory)
             if not cut:
                 tail.append(data)
                 continue

@@ -273,7 +273,11 @@ class EdgeSource:
             place = f"{self.files[batch.file]} row {batch.row + row}" if self.files else f"item {batch.first + row}"
             end = next((name for name, gone in zip(self._named, missing, strict=False) if gone[row]), None)
             weight = self._named[-1]
-            what = f"has no '{end}'" if end else f"has the {weight} {python_values(batch.rows.column(2).slice(row, 1))[0]!r}"
+            what = (
+                f"has no '{end}'"
+                if end
+                else f"has the {weight} {python_values(batch.rows.column(2).slice(row, 1))[0]!r}"
+            )
             rule = "" if end else f"; a weight is a number{'' if self._negative else ' from 0 on'}"
             if not self._log.skip:
                 raise InputError(f"{place} {what}{rule}")

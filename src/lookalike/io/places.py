@@ -61,6 +61,7 @@ class Place:
         format: one of `formats.FORMATS`.
         compression: "gzip", "zstd", "bz2", "xz" or None.
         system: an fsspec file system, or None for a local file.
+        memory: bytes that may be held while it is read, None for any number; what is larger is refused in time.
     """
 
     name: str
@@ -68,6 +69,7 @@ class Place:
     format: str
     compression: str | None = None
     system: Any = field(default=None, compare=False)
+    memory: int | None = field(default=None, compare=False)
 
     @property
     def remote(self) -> bool:

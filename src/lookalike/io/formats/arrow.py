@@ -5,7 +5,7 @@ Offsets come from the file as they are, so every batch is checked (`sound.py`) b
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -71,7 +71,7 @@ class _Input:
             self._listed = self._raw.read(len(_MAGIC)) == _MAGIC
             self._open(None)
             self.schema = self._reader.schema
-            str(self.schema.remove_metadata())  # all names, which must be text
+            _read_names(self.schema)
         except UnicodeDecodeError as error:
             self._raw.close()
             raise InputError(f"{place.name}: not an Arrow file that can be read: names that are not UTF-8") from error
@@ -132,6 +132,15 @@ class _Input:
 
     def __exit__(self, *_: object) -> None:
         self._raw.close()
+
+
+def _read_names(fields: Iterable[Any]) -> None:
+    """Look at every name, at any depth: one that is not UTF-8 raises only when it is asked for."""
+    for field in fields:
+        assert isinstance(field.name, str)
+        kind = getattr(field.type, "storage_type", field.type)
+        if not pa.types.is_dictionary(kind):
+            _read_names(kind.field(index) for index in range(kind.num_fields))
 
 
 class Sink:

@@ -18,6 +18,7 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pcsv
@@ -27,6 +28,7 @@ from lookalike.io.columns import bytes_of, honest, is_text
 from lookalike.io.faults import FaultLog, Faults
 from lookalike.io.formats import Piece, Reading
 from lookalike.io.json_text import literals, scalars
+from lookalike.io.limits import most_at_once
 from lookalike.io.messages import missing_column, reason
 from lookalike.io.places import Place, Stream
 
@@ -123,7 +125,14 @@ def _stubborn(
                 raise InputError(f"{place.name}: not a table that can be read: {_worded(error)}") from error
             if size == _LARGEST_BLOCK:
                 raise InputError(f"{place.name}: a row is larger than 2 GB; is there a quote never closed?") from error
-            size = min(size * 8, _LARGEST_BLOCK)
+            # Arrow holds a block and what it makes of it twice as often as others do.
+            most = max(_BLOCK_BYTES, most_at_once(place.memory) // 2)
+            if size >= most:
+                raise InputError(
+                    f"{place.name}:{_line_longer_than(place, most)}: a row of more than {most / 1e6:,.0f} MB, "
+                    "the most that --memory allows; is there a quote never closed?"
+                ) from error
+            size = min(size * 8, _LARGEST_BLOCK, most)
 
 
 def _parsed(
@@ -271,6 +280,26 @@ def _lines_of_rows(place: Place, numbers: set[int]) -> dict[int, int]:
                 break
         before = line
     return lines
+
+
+def _line_longer_than(place: Place, most: int) -> int:
+    """The line on which the first row begins that has more than `most` bytes; nothing of it is held."""
+    line, row_line = 1, 1
+    at, row_at = 0, 0
+    open_quote = False
+    with place.stream() as stream:
+        while part := stream.read(_BLOCK_BYTES):
+            data = np.frombuffer(part, np.uint8)
+            quoted = (np.cumsum(data == ord('"'), dtype=np.int64) % 2 == 1) != open_quote
+            breaks = np.flatnonzero(data == ord("\n"))
+            begins = np.concatenate([[row_at], at + breaks[~quoted[breaks]] + 1])
+            lines = np.concatenate([[row_line], line + np.searchsorted(breaks, begins[1:] - at)])
+            over = np.flatnonzero(np.diff(begins, append=at + len(data)) > most)
+            if len(over):
+                return int(lines[over[0]])
+            row_at, row_line = int(begins[-1]), int(lines[-1])
+            at, line, open_quote = at + len(data), line + len(breaks), bool(quoted[-1])
+    return row_line
 
 
 def _open_line(place: Place) -> int:
