@@ -21,7 +21,8 @@ LAYERS: list[dict[str, set[str]]] = [
     {
         "counts": set(),
         "errors": {"printable"},
-        "jit": set(),
+        "jit": {"kernel_cache"},
+        "kernel_cache": set(),
         "parallel": set(),
         "printable": set(),
         "progress": set(),

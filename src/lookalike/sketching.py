@@ -26,6 +26,7 @@ from lookalike.errors import InputError, OptionError
 from lookalike.identify import IdCollector, Ids
 from lookalike.io.columns import as_text, honest, is_text
 from lookalike.io.json_text import python_values
+from lookalike.io.messages import spelled
 from lookalike.io.source import Source, describe, locating
 from lookalike.items import ItemBatch, Items
 from lookalike.measures import Measure, is_binary_like, is_list
@@ -79,7 +80,7 @@ class Sketched:
             return self.labels
         rows = self.rows()[self.references :]
         starts = np.array(source.first_rows(), np.int64)
-        return list(source.files), np.searchsorted(starts, rows, side="right") - 1
+        return [spelled(name) for name in source.files], np.searchsorted(starts, rows, side="right") - 1
 
     def item_rank(self) -> I64Array:
         """The rank of each of the run's own items by id, then by its place in the document."""

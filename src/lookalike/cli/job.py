@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from lookalike.cli.lean import load_lean
 from lookalike.cli.terminal import announce_compiling, progress_for, say
 from lookalike.errors import OptionError, OutputError
+from lookalike.io.messages import spelled
 from lookalike.wording import counted
 
 if TYPE_CHECKING:
@@ -39,7 +40,11 @@ __all__ = [
     "prepare",
     "refuse_input",
     "summary",
+    "typed",
 ]
+
+# Options that name files, in the encoding of the file system.
+_PATHS = ("inputs", "images", "against", "output", "workdir")
 
 _begun = time.perf_counter()
 
@@ -53,7 +58,7 @@ def closing() -> dict[str, Any]:
     """What is known only at the end of a run, for its report."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
     return {
-        "command": shlex.join(["lookalike", *sys.argv[1:]]),
+        "command": shlex.join(["lookalike", *map(spelled, sys.argv[1:])]),
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
         "actual": {"seconds": round(elapsed(), 3), "memory": peak},
     }
@@ -88,6 +93,10 @@ def check_output(
     if output is None or dry_run:
         _refuse_resume(resume)
         return False
+    try:
+        output.expanduser()
+    except RuntimeError:
+        raise OutputError(f"{output} cannot be written: there is no home folder that ~ could stand for") from None
     if str(output) == "-":
         _refuse_resume(resume)
         if json:
@@ -135,8 +144,16 @@ class Job:
         return find(self.source, self.config, progress_for(self.quiet), verb=self.verb, against=self.against, work=work)
 
 
+def typed(value: Any) -> Any:
+    """What was typed for a name as the UTF-8 that it is, also where the locale has another encoding."""
+    if isinstance(value, list):
+        return [typed(each) for each in value]
+    return os.fsencode(value).decode("utf-8", "surrogateescape") if isinstance(value, str) else value
+
+
 def prepare(verb: str, given: dict[str, Any]) -> Job:
     """Check the options that a command was given and open the inputs; what is the command's own is left to it."""
+    given = given | {name: typed(value) for name, value in given.items() if name not in _PATHS}
     if given["tokens"] is None:  # a function of the user may use anything
         load_lean()
     from lookalike.config import make_config

@@ -173,7 +173,8 @@ def run() -> int:
         _say("not enough memory")
         return 1
     except OSError as error:
-        _say(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}")
+        what = f": {error.filename}" if error.filename else " while writing the output"
+        _say(f"{error.strerror or error}{what}")
         return 1
 
 

@@ -52,6 +52,7 @@ def neighbors(
     Example: lookalike neighbors base.npy --queries queries.npy -k 10 -o nearest.parquet
     """
     from lookalike.cli import job
+    from lookalike.io.messages import spelled
     from lookalike.cli.terminal import announce_compiling, print_json, progress_for, say, show_table
 
     job.check_output(output, overwrite=overwrite, dry_run=False, json=json, table=True)
@@ -71,7 +72,8 @@ def neighbors(
     if output is not None and str(output) != "-":
         job.refuse_input(output, [*items, *asked, *source.files, *(other.files if other is not None else ())])
     result = find_neighbors(
-        source, other, k=k, recall=recall, measure=measure, vectors=vectors, id=id, seed=seed, threads=threads,
+        source, other, k=k, recall=recall, measure=measure, vectors=job.typed(vectors), id=job.typed(id), seed=seed,
+        threads=threads,
         skip_bad=skip_bad, progress=progress_for(quiet),
     )  # fmt: skip
     if output is not None:
@@ -79,7 +81,7 @@ def neighbors(
     elif not json:
         show_table(result.table, title="the nearest of each query, nearest first")
     if json:
-        print_json(result.report | {"seconds": job.elapsed(), "output": str(output) if output else None})
+        print_json(result.report | {"seconds": job.elapsed(), "output": spelled(str(output)) if output else None})
     say(f"{result.headline}, in {job.elapsed():.1f} s", quiet=quiet)
     for note in result.notes:
         say(f"  {note}", quiet=quiet)

@@ -51,15 +51,18 @@ def say(message: str, *, quiet: bool = False) -> None:
 
 
 def print_json(data: Any) -> None:
-    """Data for scripts on standard output."""
-    sys.stdout.write(json.dumps(data, ensure_ascii=False, indent=2) + "\n")
+    """Data for scripts on standard output, exact whatever its encoding is."""
+    plain = (sys.stdout.encoding or "").lower() not in ("utf-8", "utf8")
+    sys.stdout.write(json.dumps(data, ensure_ascii=plain, indent=2) + "\n")
 
 
 def announce_compiling(quiet: bool) -> None:
     """Say it when kernels must be compiled: that takes seconds, once on a machine for each measure."""
     from lookalike.jit import on_compile
+    from lookalike.kernel_cache import on_move
 
     if not quiet:
+        on_move(say)
         on_compile(lambda: say("compiling kernels, once for each measure on this machine (about 10 seconds) …"))
 
 

@@ -88,7 +88,7 @@ class Place:
         """The stored bytes as a `pyarrow.NativeFile`."""
         with reading(self.name, remote=self.remote):
             if self.system is None:
-                return pa.OSFile(self.path, "rb")
+                return pa.OSFile(os.fsencode(self.path), "rb")
             return pa.PythonFile(self.system.open(self.path, "rb"), mode="r")
 
     def stream(self) -> Stream:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lookalike.errors import InputError, ItemError
+from lookalike.io.messages import spelled
 
 BATCH_ROWS = 65_536
 # 16 MiB of text is 0.05 s of tokenising on one core: little to hold, long enough that calls cost nothing.
@@ -147,7 +148,9 @@ def fingerprints(source: Source) -> list[dict[str, Any]]:
     for name in source.files:
         path = Path(name)
         stat = path.stat() if path.is_file() else None
-        out.append({"name": name, "size": stat.st_size if stat else None, "time": stat.st_mtime_ns if stat else None})
+        out.append(
+            {"name": spelled(name), "size": stat.st_size if stat else None, "time": stat.st_mtime_ns if stat else None}
+        )
     return out
 
 

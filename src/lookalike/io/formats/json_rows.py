@@ -58,10 +58,22 @@ def objects(block: Block, name: str, faults: Faults) -> Iterator[tuple[int, Row]
         else:
             if not isinstance(value, dict):
                 problem = f"{_word(value)}, not an object"
+            elif (not line.isascii() or b"\\u" in line) and (key := _odd_key(value)) is not None:
+                problem = f"the key {key!r} is not UTF-8"
         if problem:
             faults.report(number, f"{name}:{number}: {problem}")
         else:
             yield number, value
+
+
+def _odd_key(value: Any) -> str | None:
+    """A key, at any depth, that no column and no field of a column can be called: one with a lone surrogate."""
+    inside = value if isinstance(value, list) else value.values() if isinstance(value, dict) else ()
+    if isinstance(value, dict):
+        for key in value:
+            if any("\ud800" <= character <= "\udfff" for character in key):
+                return str(key)
+    return next((key for each in inside if (key := _odd_key(each)) is not None), None)
 
 
 def wrong_type(row: Row, types: Mapping[str, Any], strict: Iterable[str]) -> str | None:

@@ -145,11 +145,10 @@ def _block_types(place: Place, block: Block, faults: Faults) -> dict[str, Any]:
         try:
             # One thread: with more, the order of keys that only some rows have is not the same every time.
             table = _read(block.data, None, "infer", threads=False)
-        except pa.ArrowInvalid:
-            pass
-        else:
             if table.num_rows == _rows_in(block) and not _lossy(table):
                 return {field.name: _undated(field.type) for field in table.schema}
+        except (pa.ArrowInvalid, UnicodeDecodeError):
+            pass
     return types_of(row for _, row in objects(block, place.name, faults))
 
 
@@ -176,9 +175,9 @@ class _Parser:
                 if table is None or table.num_rows != expected or _lossy(table, self._reading.fixed):
                     continue
                 rows = _batch(table)
-            except pa.ArrowException:
+                self._guess.update({field.name: field.type for field in table.schema})
+            except (pa.ArrowException, UnicodeDecodeError):  # also for a key that is not UTF-8
                 continue
-            self._guess.update({field.name: field.type for field in table.schema})
             return rows
         return self._slow(block)
 
