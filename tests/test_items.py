@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import lookalike
 from lookalike.config import make_config
+from lookalike.errors import InputError
 from lookalike.io import open_source
 from lookalike.items import Items, is_text, open_items, split_units
 
@@ -168,3 +171,11 @@ def test_text_is_every_string_and_binary_type() -> None:
         assert is_text(pa.dictionary(pa.int32(), kind))
     assert not is_text(pa.int64())
     assert not is_text(pa.list_(pa.string()))
+
+
+def test_a_column_that_is_there_twice_is_said(tmp_path: Path) -> None:
+    table = pa.table([pa.array(["a b c"]), pa.array(["d e f"])], names=["text", "text"])
+    pq.write_table(table, tmp_path / "in.parquet")
+    for items in (table, str(tmp_path / "in.parquet")):
+        with pytest.raises(InputError, match="column 'text' is there 2 times"):
+            lookalike.pairs(items)

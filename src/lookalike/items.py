@@ -174,7 +174,9 @@ def open_items(source: Source, config: Config) -> Items:
     # Of pictures it is what was made of them that is compared, whatever else might do.
     columns = config.columns or getattr(source, "derived", ()) or (_guess_column(source, config),)
     for name in [*columns, *(name for name in (config.id, config.group_by, config.report_by) if name)]:
-        if schema.get_field_index(name) < 0:
+        if (found := schema.names.count(name)) > 1:
+            raise InputError(f"column {name!r} is there {found} times{_where(source)}: which of them is meant?")
+        if not found:
             raise InputError(f"there is no column {name!r}{_where(source)}; the columns are {shown(schema.names)}")
     forms = [_form(source, schema.field(name), config) for name in columns]
     for name, form in zip(columns, forms, strict=True):

@@ -16,12 +16,11 @@ import numpy.typing as npt
 from lookalike.errors import InputError
 from lookalike.io.faults import Faults
 from lookalike.io.limits import check_whole
-from lookalike.io.places import Place
+from lookalike.io.places import Place, check_encoding
 from lookalike.io.source import OnRead
 
 BLOCK_BYTES = 8 << 20
 _BOM = b"\xef\xbb\xbf"
-_UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 __all__ = ["BLOCK_BYTES", "Block", "Lines", "blocks", "lines_of", "pick"]
 
@@ -93,8 +92,7 @@ def blocks(place: Place, faults: Faults | None = None, on_read: OnRead | None = 
                 on_read(stream.taken())
             if start:
                 start = False
-                if data.startswith(_UTF16):
-                    raise InputError(f"{place.name}: is UTF-16; convert it to UTF-8 first")
+                check_encoding(place.name, data)
                 data = data.removeprefix(_BOM)
             if not data:
                 break

@@ -27,7 +27,9 @@ _MAGIC = {
     b"\xfd7zXZ\x00": "xz",
 }
 
-__all__ = ["Place", "Stream", "compression_of", "reading", "spool", "spool_stdin"]
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+
+__all__ = ["Place", "Stream", "check_encoding", "compression_of", "reading", "spool", "spool_stdin"]
 
 
 @contextlib.contextmanager
@@ -143,6 +145,12 @@ class Stream(io.RawIOBase):
             with contextlib.suppress(Exception):
                 self._raw.close()
         super().close()
+
+
+def check_encoding(name: str, head: bytes) -> None:
+    """Raise `InputError` for text that begins as UTF-16 does, or UTF-32: as UTF-8 every other byte would be a zero."""
+    if head.startswith(_UTF16):
+        raise InputError(f"{name}: is UTF-16; convert it to UTF-8 first")
 
 
 def compression_of(head: bytes) -> str | None:

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from lookalike.io.columns import honest
 from lookalike.io.limits import check_whole
-from lookalike.io.places import Place
+from lookalike.io.places import Place, check_encoding
 from lookalike.io.whole_files import WholeFiles
 
 _SCHEMA = pa.schema([("path", pa.string()), ("text", pa.string())])
@@ -31,6 +31,8 @@ class TextSource(WholeFiles[bytes]):
         size = 0
         with place.stream() as stream:
             while part := stream.read(_PART_BYTES):
+                if not parts:
+                    check_encoding(place.name, part)
                 parts.append(part)
                 size += len(part)
                 check_whole(f"{place.name}: the text", size, place.memory)

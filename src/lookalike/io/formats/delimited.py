@@ -30,7 +30,7 @@ from lookalike.io.formats import Piece, Reading
 from lookalike.io.json_text import literals, scalars
 from lookalike.io.limits import most_at_once
 from lookalike.io.messages import missing_column, reason
-from lookalike.io.places import Place, Stream
+from lookalike.io.places import Place, Stream, check_encoding
 
 _BLOCK_BYTES = 8 << 20
 _LARGEST_BLOCK = 2**31 - 1
@@ -217,6 +217,7 @@ def _worded(error: pa.ArrowException) -> str:
 def manner(place: Place) -> Manner:
     """How a file begins: its byte order mark and its header line."""
     head = place.head(_HEAD_BYTES)
+    check_encoding(place.name, head)
     mark = _BOM if head.startswith(_BOM) else b""
     if head.startswith(b"\x00"):
         raise InputError(f"{place.name}: not a text file")
