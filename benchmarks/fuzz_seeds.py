@@ -31,6 +31,10 @@ ENDINGS = {
 }
 FORMATS = tuple(ENDINGS)
 
+_TEXT = pa.string()
+_SETS = [pa.list_(pa.int64()), pa.large_list(pa.int32()), pa.list_(pa.uint8())]
+_DEEP = pa.struct([("a", pa.list_(pa.list_(_TEXT))), ("b", pa.struct([("c", pa.int64())]))])
+
 _WORDS = ["one", "two", "three", "four", "five", "six", "ünïcode", "字", "\u202eabc", "", "a" * 40]
 _EXTREMES = [0, 1, -1, 2, 7, 127, 128, 255, 256, 2**15, 2**16, 2**31 - 1, -(2**31), 2**31, 2**32, 2**62, 2**63 - 1]
 _TOKENS = [
@@ -56,17 +60,17 @@ def _columns(rng: random.Random) -> dict[str, pa.Array]:
         [pa.string(), pa.large_string(), pa.string_view(), pa.binary(), pa.dictionary(pa.int32(), pa.string())]
     )
     kinds: dict[str, Callable[[], pa.Array]] = {
-        "text": lambda: pa.array(some, pa.string()).cast(texts_as) if texts_as != pa.binary() else pa.array(some).cast(texts_as),
-        "items": lambda: pa.array(numbers, rng.choice([pa.list_(pa.int64()), pa.large_list(pa.int32()), pa.list_(pa.uint8())])),
+        "text": lambda: pa.array(some, pa.string()).cast(texts_as),
+        "items": lambda: pa.array(numbers, rng.choice(_SETS)),
         "names": lambda: pa.array([text.split() for text in texts], pa.list_(pa.string())),
         "vector": lambda: pa.array(floats, rng.choice([pa.list_(pa.float32()), pa.list_(pa.float64(), 4)])),
         "bits": lambda: pa.array([bytes(rng.randrange(256) for _ in range(8)) for _ in range(n)], pa.binary(8)),
         "bag": lambda: pa.array(bags, pa.list_(pa.struct([("element", pa.string()), ("weight", pa.float64())]))),
         "map": lambda: pa.array([[("a", 1.0)] for _ in range(n)], pa.map_(pa.string(), pa.float64())),
-        "id": lambda: pa.array(range(n)) if rng.random() < 0.5 else pa.array([f"id {i}" for i in range(n)], pa.string()),
+        "id": lambda: pa.array(range(n)) if rng.random() < 0.5 else pa.array([f"id {i}" for i in range(n)], _TEXT),
         "when": lambda: pa.array([10**9 * i for i in range(n)], pa.timestamp("us")),
         "price": lambda: pa.array(range(n)).cast(pa.decimal128(30, 2)),
-        "deep": lambda: pa.array([{"a": [[text]], "b": {"c": 1}} for text in texts], pa.struct([("a", pa.list_(pa.list_(pa.string()))), ("b", pa.struct([("c", pa.int64())]))])),
+        "deep": lambda: pa.array([{"a": [[text]], "b": {"c": 1}} for text in texts], _DEEP),
         "truth": lambda: pa.array([rng.random() < 0.5 for _ in range(n)], pa.bool_()),
         "nothing": lambda: pa.nulls(n),
     }  # fmt: skip

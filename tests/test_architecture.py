@@ -70,7 +70,7 @@ LAYERS: list[dict[str, set[str]]] = [
 # What a folder may know of the layers before it, where that is less than everything.
 ONLY = {
     "theory": {"errors", "scale"},
-    "io": {"errors", "jit", "parallel", "spec", "types"},
+    "io": {"errors", "jit", "parallel", "printable", "spec", "types"},
     "sketch": {"jit", "simd", "spec", "types"},
     "collide": {"jit", "simd", "spec", "types"},
     "verify": {"jit", "parallel", "simd", "types"},

@@ -235,13 +235,13 @@ def _guess_column(source: Source, config: Config) -> str:
     others = {config.id, source.natural_id, config.group_by, config.report_by}
     # A column that begins with nothing but nulls has no type yet; only under a usual name is it taken for text.
     fields = [field for field in schema if field.name not in others]
-    fits = [field.name for field in fields if form_of(field, config.measure, is_text=is_text(field.type)) is not None]
+    fits = [field for field in fields if form_of(field, config.measure, is_text=is_text(field.type)) is not None]
     for name in _USUAL:
-        if name in fits:
+        if any(field.name == name for field in fits):
             return name
-    suitable = [name for name in fits if not pa.types.is_null(schema.field(name).type)]
+    suitable = [field for field in fits if not pa.types.is_null(field.type)]
     if len(suitable) == 1:
-        return str(suitable[0])
+        return str(suitable[0].name)
     holding = [field for field in fields if not _is_plain(field.type)]
     if not suitable and len(holding) == 1:
         # It is the column, and what it holds is not for this measure.

@@ -1,7 +1,7 @@
 """Where compiled kernels are kept when neither the installation nor the home folder can be written.
 
-Numba keeps them beside the source files, or else in the home folder, or where NUMBA_CACHE_DIR says, and refuses to go on
-where none of these can be written, as in a hardened container. Then they are kept in a folder of this user below the
+Numba keeps them beside the source files, or else in the home folder, or where NUMBA_CACHE_DIR says, and refuses to go
+on where none of these can be written, as in a hardened container. Then they are kept in a folder of this user below the
 temporary one, or not at all. What is loaded from there is run, so the folder must be ours and nobody else's to write.
 """
 
@@ -33,7 +33,7 @@ def use_another_folder() -> bool:
     """Keep kernels in a temporary folder from now on; False if there is none, so that they cannot be kept."""
     folder = _folder()
     if folder is not None:
-        numba.config.CACHE_DIR = str(folder)  # type: ignore[attr-defined]
+        numba.config.CACHE_DIR = str(folder)
         # For processes that this one starts, and because Numba reads it again when the environment changes.
         os.environ["NUMBA_CACHE_DIR"] = str(folder)
         said = f"compiled kernels are kept in {folder}"

@@ -14,10 +14,10 @@ from lookalike.clustering import Clustering
 from lookalike.comparing import too_many
 from lookalike.errors import OptionError
 from lookalike.io.changes import Extra
-from lookalike.io.messages import spelled
 from lookalike.io.write import save_batches
 from lookalike.pairing import pairs_in_order
 from lookalike.pipeline import Found
+from lookalike.printable import spelled
 from lookalike.progress import SILENT, Progress
 from lookalike.types import BoolArray, F64Array, I64Array
 from lookalike.verify.containment import reversed_share

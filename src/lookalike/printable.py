@@ -10,9 +10,10 @@ Joiners stay, which Persian and emoji need: they change nothing outside of their
 
 from __future__ import annotations
 
+import os
 import re
 
-__all__ = ["printable"]
+__all__ = ["printable", "spelled"]
 
 # C0 and C1 controls; marks, embeddings, overrides and isolates of direction; separators of lines and paragraphs;
 # characters that were meant to be invisible commands; lone surrogates, which stand for bytes that are not UTF-8.
@@ -29,6 +30,11 @@ def printable(text: str, keep: str = "") -> str:
     '\\x1b[31mred\\x9b0m'
     """
     return _ACTING.sub(lambda found: found[0] if found[0] in keep else _spelled(found[0]), text)
+
+
+def spelled(name: str) -> str:
+    """The name of a file as text: bytes that are not UTF-8 as \\xff, since columns and reports can not hold them."""
+    return os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
 def _spelled(character: str) -> str:

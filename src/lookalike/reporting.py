@@ -14,10 +14,10 @@ import numpy as np
 from lookalike.certificate import certify
 from lookalike.config import WEIGHTS
 from lookalike.io.images import ImageSource
-from lookalike.io.messages import spelled
 from lookalike.items import Items
 from lookalike.outcome import ids_of
 from lookalike.pipeline import Found
+from lookalike.printable import spelled
 from lookalike.spec import VERSION as SPEC_VERSION
 from lookalike.types import BoolArray, I64Array
 from lookalike.wording import counted

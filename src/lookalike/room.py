@@ -82,10 +82,13 @@ class Room:
 
     @contextlib.contextmanager
     def enter(self, batch: ItemBatch, source: Source, chosen: I64Array | None = None) -> Iterator[None]:
-        """Wait until there is room for the batch, or for the chosen ones of its items; an error about one is located."""
-        with locating(batch.batch, source, batch.rows if chosen is None else batch.rows[chosen]):
-            with self._room_for(batch, source):
-                yield
+        """Wait until there is room for the batch, and say where an item is that the work on it fails for.
+
+        `chosen` are the items of the batch that are worked on, if it is not all of them.
+        """
+        rows = batch.rows if chosen is None else batch.rows[chosen]
+        with locating(batch.batch, source, rows), self._room_for(batch, source):
+            yield
 
     @contextlib.contextmanager
     def _room_for(self, batch: ItemBatch, source: Source) -> Iterator[None]:

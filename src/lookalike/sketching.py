@@ -26,11 +26,11 @@ from lookalike.errors import InputError, OptionError
 from lookalike.identify import IdCollector, Ids
 from lookalike.io.columns import as_text, honest, is_text
 from lookalike.io.json_text import python_values
-from lookalike.io.messages import spelled
 from lookalike.io.source import Source, describe, locating
 from lookalike.items import ItemBatch, Items
 from lookalike.measures import Measure, is_binary_like, is_list
 from lookalike.parallel import ordered_map
+from lookalike.printable import spelled
 from lookalike.progress import Progress
 from lookalike.room import Ceiling, Room, weight
 from lookalike.store.arrays import Arrays, pack_columns, unpack_columns

@@ -76,13 +76,13 @@ def _bag(value: pa.Scalar) -> str:
 
 def _weights(value: pa.Scalar) -> list[tuple[Any, Any]]:
     """Elements with their weights, in whichever way a column holds them (see `represent/bags.py`)."""
+    if pa.types.is_map(value.type):
+        return [tuple(pair.values()) for pair in python_values(value.values)]
     held = python_values(value.values) if is_list(value.type) else value.as_py()
     if isinstance(held, dict):
         return list(zip(*_two(held, "indices", "values"), strict=False))
     if held and isinstance(held[0], dict):
         return [_two(each, "element", "weight") for each in held if each is not None]
-    if pa.types.is_map(value.type):
-        return [(element, weight) for element, weight in held]
     return list(Counter(held).items())
 
 

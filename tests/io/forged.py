@@ -31,7 +31,7 @@ def written(array: pa.Array, name: str, *, stream: bool = False) -> bytes:
     batch = pa.RecordBatch.from_arrays([array], names=[name])
     with (pa.ipc.new_stream if stream else pa.ipc.new_file)(out, batch.schema) as writer:
         writer.write_batch(batch)
-    return out.getvalue().to_pybytes()
+    return bytes(out.getvalue().to_pybytes())
 
 
 def replaced(data: bytes, old: bytes, new: bytes) -> bytes:

@@ -58,8 +58,8 @@ def clusters(
     """
     given = dict(locals())
     from lookalike.cli import job
-    from lookalike.io.messages import spelled
     from lookalike.cli.terminal import print_json, show_table
+    from lookalike.printable import spelled
 
     job.check_output(output, overwrite=overwrite, dry_run=dry_run, json=json, table=True)
     found = job.prepare("clusters", given).find()

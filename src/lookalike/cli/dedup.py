@@ -85,8 +85,8 @@ def dedup(
     """
     given = dict(locals())
     from lookalike.cli import job
-    from lookalike.io.messages import spelled
     from lookalike.cli.terminal import print_json, progress_for, say, show_table
+    from lookalike.printable import spelled
 
     to_folder = job.check_output(
         output, overwrite=overwrite, dry_run=dry_run, json=json, table=False, lines=format == "lines", resume=resume,

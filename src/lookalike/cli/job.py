@@ -17,9 +17,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lookalike.cli.lean import load_lean
+from lookalike.cli.options import typed
 from lookalike.cli.terminal import announce_compiling, progress_for, say
 from lookalike.errors import OptionError, OutputError
-from lookalike.io.messages import spelled
+from lookalike.printable import spelled
 from lookalike.wording import counted
 
 if TYPE_CHECKING:
@@ -40,7 +41,6 @@ __all__ = [
     "prepare",
     "refuse_input",
     "summary",
-    "typed",
 ]
 
 # Options that name files, in the encoding of the file system.
@@ -142,13 +142,6 @@ class Job:
             gc.freeze()
             gc.enable()
         return find(self.source, self.config, progress_for(self.quiet), verb=self.verb, against=self.against, work=work)
-
-
-def typed(value: Any) -> Any:
-    """What was typed for a name as the UTF-8 that it is, also where the locale has another encoding."""
-    if isinstance(value, list):
-        return [typed(each) for each in value]
-    return os.fsencode(value).decode("utf-8", "surrogateescape") if isinstance(value, str) else value
 
 
 def prepare(verb: str, given: dict[str, Any]) -> Job:

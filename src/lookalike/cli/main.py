@@ -21,7 +21,7 @@ from typer.core import TyperGroup
 
 from lookalike import __version__
 from lookalike.cli import clusters, compare, dedup, demo, neighbors, pairs, plan
-from lookalike.cli.start import INTERRUPTED, leave
+from lookalike.cli.interrupts import INTERRUPTED, leave
 from lookalike.errors import LookalikeError
 from lookalike.printable import printable
 

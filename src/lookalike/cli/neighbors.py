@@ -52,8 +52,8 @@ def neighbors(
     Example: lookalike neighbors base.npy --queries queries.npy -k 10 -o nearest.parquet
     """
     from lookalike.cli import job
-    from lookalike.io.messages import spelled
     from lookalike.cli.terminal import announce_compiling, print_json, progress_for, say, show_table
+    from lookalike.printable import spelled
 
     job.check_output(output, overwrite=overwrite, dry_run=False, json=json, table=True)
     from lookalike.config import default_memory
@@ -72,7 +72,7 @@ def neighbors(
     if output is not None and str(output) != "-":
         job.refuse_input(output, [*items, *asked, *source.files, *(other.files if other is not None else ())])
     result = find_neighbors(
-        source, other, k=k, recall=recall, measure=measure, vectors=job.typed(vectors), id=job.typed(id), seed=seed,
+        source, other, k=k, recall=recall, measure=measure, vectors=o.typed(vectors), id=o.typed(id), seed=seed,
         threads=threads,
         skip_bad=skip_bad, progress=progress_for(quiet),
     )  # fmt: skip

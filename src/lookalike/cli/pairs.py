@@ -57,8 +57,8 @@ def pairs(
     """
     given = dict(locals())
     from lookalike.cli import job
-    from lookalike.io.messages import spelled
     from lookalike.cli.terminal import SHOWN_ROWS, print_json, progress_for, show_table
+    from lookalike.printable import spelled
 
     job.check_output(output, overwrite=overwrite, dry_run=dry_run, json=json, table=True)
     found = job.prepare("pairs", given).find()

@@ -42,7 +42,6 @@ def plan(
 
     Example: lookalike plan --threshold 0.8 --recall 0.99 --plot curve.svg
     """
-    from lookalike.cli.job import typed
     from lookalike.cli.terminal import out, print_json, say
     from lookalike.errors import OptionError
     from lookalike.theory import coloured_curve, svg
@@ -53,7 +52,7 @@ def plan(
         raise OptionError(f"plot is {plot}: the picture must end in .svg")
     options = {
         "measure": measure, "threshold": threshold, "max_distance": max_distance, "recall": recall, "shingle": shingle,
-        "column": typed(column), "bands": bands, "rows": rows,
+        "column": o.typed(column), "bands": bands, "rows": rows,
     }  # fmt: skip
     chosen = _with_sample(sample, options, int(items)) if sample else _from_options(options, int(items))
     if plot is not None:

@@ -6,19 +6,11 @@ be taken for a library that is not there. Nothing has begun by then, so the proc
 
 from __future__ import annotations
 
-import os
 import signal
-from types import FrameType
 
-__all__ = ["leave", "main"]
+from lookalike.cli.interrupts import leave
 
-INTERRUPTED = 130
-
-
-def leave(number: int, frame: FrameType | None) -> None:
-    """End the process."""
-    os.write(2, b"lookalike: interrupted; nothing was begun\n")
-    os._exit(INTERRUPTED)
+__all__ = ["main"]
 
 
 def main() -> None:

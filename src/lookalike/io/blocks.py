@@ -1,8 +1,8 @@
 """Blocks of whole lines, cut from a stream, and the lines in them.
 
 A block is some 8 MiB that end at a newline: large enough that a call per block costs nothing, small enough
-that a few of them fit a tight memory budget. A line longer than that is a block of its own. One that is too long for the
-memory is refused while it is read: three gigabytes of it may be three megabytes of gzip.
+that a few of them fit a tight memory budget. A line longer than that is a block of its own. One that is too long
+for the memory is refused while it is read: three gigabytes of it may be three megabytes of gzip.
 """
 
 from __future__ import annotations

@@ -20,6 +20,7 @@ ASCII stay as they are.
 from __future__ import annotations
 
 import base64
+import contextlib
 import datetime
 import decimal
 import json
@@ -30,6 +31,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+
+from lookalike.errors import InputError
+from lookalike.io.messages import reason
 
 _TEXT = pa.large_string()
 
@@ -134,18 +138,26 @@ def python_values(array: pa.Array) -> list[Any]:
 
     Where some text is not UTF-8, all of it comes as bytes. Nanosecond times, which Python does not have, are cut to
     microseconds.
+
+    Raises:
+        InputError: for dates beyond the year 9999, decimals with more digits than their type has, and the like.
     """
     if "[ns" not in str(array.type):
-        try:
+        with contextlib.suppress(ArithmeticError, ValueError):
             return list(array.to_pylist())
-        except UnicodeDecodeError:
-            pass
-    return list(array.cast(_python_type(array.type), safe=False).to_pylist())
+    try:
+        return list(array.cast(_python_type(array.type), safe=False).to_pylist())
+    except (ArithmeticError, ValueError, pa.ArrowException) as error:
+        raise InputError(f"a value of {array.type} can not be read: {reason(error)}") from error
 
 
 def _python_type(type: Any) -> Any:
     if pa.types.is_struct(type):
         return pa.struct([pa.field(field.name, _python_type(field.type)) for field in type])
+    if pa.types.is_map(type):
+        return pa.map_(_python_type(type.key_type), _python_type(type.item_type))
+    if pa.types.is_fixed_size_list(type):
+        return pa.list_(_python_type(type.value_type), type.list_size)
     if pa.types.is_list(type) or pa.types.is_large_list(type):
         return pa.large_list(_python_type(type.value_type))
     if pa.types.is_timestamp(type):
@@ -154,7 +166,7 @@ def _python_type(type: Any) -> Any:
         return pa.duration("us")
     if pa.types.is_time64(type):
         return pa.time64("us")
-    if pa.types.is_string(type) or pa.types.is_large_string(type):
+    if pa.types.is_string(type) or pa.types.is_large_string(type) or pa.types.is_string_view(type):
         return pa.large_binary()
     return type
 

@@ -10,7 +10,7 @@ _LONGEST_REASON = 200
 _MOST_NAMES = 20
 _LONGEST_NAME = 80
 
-__all__ = ["missing_column", "reason", "shown", "spelled"]
+__all__ = ["missing_column", "reason", "shown"]
 
 
 def reason(error: BaseException) -> str:
@@ -25,11 +25,6 @@ def reason(error: BaseException) -> str:
     if len(text) > _LONGEST_REASON:
         text = text[: _LONGEST_REASON - 1] + "…"
     return text[:1].lower() + text[1:] if text[1:2].islower() else text
-
-
-def spelled(name: str) -> str:
-    """The name of a file as text: bytes that are not UTF-8 as \\xff, since neither columns nor reports can hold them."""
-    return os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
 def shown(names: Sequence[str]) -> str:

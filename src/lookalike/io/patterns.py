@@ -22,25 +22,23 @@ def matches(pattern: str) -> list[str]:
 
 
 def _names(pattern: str) -> Iterator[str]:
-    parts = pattern.split(os.sep)
+    parts = pattern.split("/")
     if "**" not in parts:
         yield from glob.iglob(pattern)  # noqa: PTH207
         return
     at = parts.index("**")
-    before, rest = os.sep.join(parts[:at]).rstrip(os.sep), [part for part in parts[at + 1 :] if part] or ["*"]
-    if at == 0:
-        roots = [""]
-    else:
-        roots = sorted(glob.iglob(before + os.sep))  # noqa: PTH207 (folders alone, each with its separator)
-    for root in roots:
+    before, rest = "/".join(parts[:at]).rstrip("/"), [part for part in parts[at + 1 :] if part] or ["*"]
+    # With a separator at the end it matches folders alone.
+    for root in [""] if at == 0 else sorted(glob.iglob(before + "/")):  # noqa: PTH207
         for folder in _folders(root):
-            yield from _names(glob.escape(folder) + os.sep.join(rest))
+            yield from _names(glob.escape(folder) + "/".join(rest))
 
 
 def _folders(root: str) -> Iterator[str]:
     """A folder and all below it, each with its separator; those behind links come last, and none twice."""
     entered: set[tuple[int, int]] = set()
-    waiting, links = [root], []
+    waiting: list[str] = [root]
+    links: list[str] = []
     while waiting or links:
         folder = waiting.pop() if waiting else links.pop(0)
         try:
@@ -56,4 +54,4 @@ def _folders(root: str) -> Iterator[str]:
         yield folder
         for entry in inside:
             if os.path.isdir(folder + entry.name):  # noqa: PTH112 (a link to itself is no error here)
-                (links if entry.is_symlink() else waiting).append(folder + entry.name + os.sep)
+                (links if entry.is_symlink() else waiting).append(folder + entry.name + "/")

@@ -17,10 +17,11 @@ import pyarrow as pa
 from lookalike.errors import InputError
 from lookalike.io.columns import check_types
 from lookalike.io.faults import FaultLog, Faults
-from lookalike.io.messages import missing_column, spelled
+from lookalike.io.messages import missing_column
 from lookalike.io.places import Place
 from lookalike.io.source import Batch, Flags, OnRead
 from lookalike.parallel import ordered_map
+from lookalike.printable import spelled
 
 __all__ = ["WholeFiles"]
 
