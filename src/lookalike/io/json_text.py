@@ -142,10 +142,10 @@ def python_values(array: pa.Array) -> list[Any]:
     Raises:
         InputError: for dates beyond the year 9999, decimals with more digits than their type has, and the like.
     """
-    if "[ns" not in str(array.type):
-        with contextlib.suppress(ArithmeticError, ValueError):
-            return list(array.to_pylist())
     try:
+        if "[ns" not in str(array.type):
+            with contextlib.suppress(UnicodeDecodeError):
+                return list(array.to_pylist())
         return list(array.cast(_python_type(array.type), safe=False).to_pylist())
     except (ArithmeticError, ValueError, pa.ArrowException) as error:
         raise InputError(f"a value of {array.type} can not be read: {reason(error)}") from error
@@ -160,9 +160,9 @@ def _python_type(type: Any) -> Any:
         return pa.list_(_python_type(type.value_type), type.list_size)
     if pa.types.is_list(type) or pa.types.is_large_list(type):
         return pa.large_list(_python_type(type.value_type))
-    if pa.types.is_timestamp(type):
+    if pa.types.is_timestamp(type) and type.unit == "ns":
         return pa.timestamp("us", tz=type.tz)
-    if pa.types.is_duration(type):
+    if pa.types.is_duration(type) and type.unit == "ns":
         return pa.duration("us")
     if pa.types.is_time64(type):
         return pa.time64("us")
