@@ -177,10 +177,21 @@ def _peak() -> int:
 
 def _exercise(folder: Path, data: bytes, ending: str, number: int) -> str:
     """Give one file to the readers, "read", "refused" or "finding" and what it was."""
-    from lookalike.errors import LookalikeError
-
     path = folder / f"case.{ending}"
     path.write_bytes(data)
+    printed: list[str] = []
+    before = sys.unraisablehook
+    sys.unraisablehook = lambda found: printed.append(f"{type(found.exc_value).__name__}: {found.exc_value}")
+    try:
+        outcome = _outcome(path, folder, number)
+    finally:
+        sys.unraisablehook = before
+    return f"finding an exception was printed that nobody could catch ¦ {printed[0]}" if printed else outcome
+
+
+def _outcome(path: Path, folder: Path, number: int) -> str:
+    from lookalike.errors import LookalikeError
+
     outcome = "read"
     for use in (_read, _dedup):
         try:

@@ -10,6 +10,7 @@ order mark, its header line and the line ending that this has.
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import re
@@ -160,7 +161,8 @@ def _parsed(
     # Columns go by number, since a name may hold bytes that are not UTF-8; the header is then the first row.
     numbers = [str(number) for number in range(len(names))]
     with place.stream() as stream:
-        batches = pcsv.open_csv(
+        batches = _opened(
+            on_invalid,
             pa.PythonFile(_Ended(stream, b"\n" + end.encode()), mode="r"),
             # One thread: row numbers of bad rows are known only then.
             read_options=pcsv.ReadOptions(block_size=size, use_threads=False, column_names=numbers),
@@ -176,7 +178,7 @@ def _parsed(
         )
         seen = 0
         held: pa.RecordBatch | None = None
-        for rows in batches:
+        for rows in _quietly(batches, on_invalid):
             reading.on_read(stream.taken())
             if not rows.num_rows:
                 continue
@@ -189,6 +191,36 @@ def _parsed(
             held = held.slice(0, max(0, held.num_rows - 1))
         if held is not None:
             yield held
+
+
+def _opened(on_invalid: Any, *arguments: Any, **options: Any) -> Any:
+    with _unasked(on_invalid):
+        return pcsv.open_csv(*arguments, **options)
+
+
+def _quietly(batches: Any, on_invalid: Any) -> Iterator[pa.RecordBatch]:
+    while True:
+        with _unasked(on_invalid):
+            rows = next(batches, None)
+        if rows is None:
+            return
+        yield rows
+
+
+@contextlib.contextmanager
+def _unasked(on_invalid: Any) -> Iterator[None]:
+    """While Arrow reads: do not print that it could not ask about a row that is not UTF-8; it raises an error then."""
+    before = sys.unraisablehook
+
+    def hook(unraisable: Any) -> None:
+        if unraisable.object is not on_invalid or not isinstance(unraisable.exc_value, UnicodeDecodeError):
+            before(unraisable)
+
+    sys.unraisablehook = hook
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
 
 
 class _Ended(io.RawIOBase):
