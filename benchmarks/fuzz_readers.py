@@ -26,6 +26,8 @@ from benchmarks.fuzz_seeds import ENDINGS, FORMATS, case
 
 # Seconds that a case may take: the slowest good one takes a tenth of one, and the machine may be busy.
 _PATIENCE = 30.0
+# Until the first case: kernels may have to be compiled.
+_PATIENCE_AT_START = 300.0
 # Bytes that a case may add to the peak of the process. Files are of some kilobytes; kernels and threads come first.
 _MOST_GROWTH = 700 << 20
 _ADDRESS_SPACE = 12 << 30
@@ -91,11 +93,11 @@ def _watch(
             [*command, "--first", str(first), "--folder", str(folder)], stdout=subprocess.PIPE, stderr=stderr, text=True
         ) as child,
     ):
-        begun = _Clock(child, _PATIENCE, end)
+        begun = _Clock(child, _PATIENCE_AT_START, end)
         number = first - 1
         assert child.stdout is not None
         for line in child.stdout:
-            begun.restart()
+            begun.restart(_PATIENCE)
             word, _, rest = line.rstrip("\n").partition(" ")
             if word == "case":
                 number = int(rest)
@@ -127,8 +129,8 @@ class _Clock:
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
-    def restart(self) -> None:
-        self._since = time.monotonic()
+    def restart(self, patience: float) -> None:
+        self._since, self._patience = time.monotonic(), patience
 
     def stop(self) -> None:
         self._done.set()

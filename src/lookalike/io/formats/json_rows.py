@@ -18,6 +18,7 @@ from lookalike.io.blocks import Block
 from lookalike.io.columns import merge_json
 from lookalike.io.faults import Faults
 
+_SHOWN_KEY = 40
 _INT64 = range(-(2**63), 2**63)
 
 __all__ = ["array_of", "dump_line", "load_line", "objects", "type_of", "types_of", "wrong_type"]
@@ -59,7 +60,7 @@ def objects(block: Block, name: str, faults: Faults) -> Iterator[tuple[int, Row]
             if not isinstance(value, dict):
                 problem = f"{_word(value)}, not an object"
             elif (not line.isascii() or b"\\u" in line) and (key := _odd_key(value)) is not None:
-                problem = f"the key {key!r} is not UTF-8"
+                problem = f"the key {key[:_SHOWN_KEY]!r} is not UTF-8"
         if problem:
             faults.report(number, f"{name}:{number}: {problem}")
         else:

@@ -141,11 +141,12 @@ def _known_count(block: Block, reading: Reading) -> int | None:
 
 
 def _block_types(place: Place, block: Block, faults: Faults) -> dict[str, Any]:
-    if not faults.places:
+    rows = _rows_in(block)
+    if not faults.places and rows is not None:
         try:
             # One thread: with more, the order of keys that only some rows have is not the same every time.
             table = _read(block.data, None, "infer", threads=False)
-            if table.num_rows == _rows_in(block) and not _lossy(table):
+            if table.num_rows == rows and not _lossy(table):
                 return {field.name: _undated(field.type) for field in table.schema}
         except (pa.ArrowInvalid, UnicodeDecodeError):
             pass
@@ -167,6 +168,8 @@ class _Parser:
         if len(block.data) >= _LARGEST_LINE:
             raise InputError(f"{self._place.name}:{block.line}: a line of more than 2 GB can not be read")
         data, expected = self._good(block)
+        if expected is None:
+            return self._slow(block)
         if data.isspace() or not data:
             return _batch(pa.table({name: pa.nulls(0, self._type(name)) for name in self._columns}))
         for attempt in (self._told, self._inferred):
@@ -181,13 +184,13 @@ class _Parser:
             return rows
         return self._slow(block)
 
-    def _good(self, block: Block) -> tuple[bytes, int]:
-        """The block without lines that are known to be bad, and how many lines are left."""
+    def _good(self, block: Block) -> tuple[bytes, int | None]:
+        """The block without lines that are known to be bad, and how many rows are left, None if not all are objects."""
         known = self._reading.faults.places
         if not known or known.isdisjoint(range(block.line, block.end)):
             return block.data, _rows_in(block)
         lines = lines_of(block, blank=False, without=known)
-        return b"".join(pick(block, lines, np.ones(len(lines), np.bool_))), len(lines)
+        return b"".join(pick(block, lines, np.ones(len(lines), np.bool_))), _rows_in(block, lines)
 
     def _type(self, name: str) -> Any:
         return self._reading.fixed.get(name, self._guess.get(name, pa.null()))
@@ -244,13 +247,22 @@ class _Parser:
         return pa.RecordBatch.from_arrays(arrays, names=list(self._columns))
 
 
-def _rows_in(block: Block) -> int:
-    """How many rows Arrow should find; -1 if it would take something for a row that is not an object."""
+def _rows_in(block: Block, lines: Lines | None = None) -> int | None:
+    """How many rows Arrow should find in a block, or in these lines of it; None if Arrow must not see it.
+
+    A null where a row should be is a row for Arrow, and where it is the first of what a thread parses, the end of the
+    process. So it gets nothing but lines that begin as objects do.
+    """
     data = np.frombuffer(block.data, np.uint8)
-    firsts = data[np.concatenate([[0], block.breaks[:-1] + 1])]
-    if (firsts == ord("n")).any():
-        return -1
-    return len(lines_of(block, blank=False, without=set())) if (firsts <= 0x20).any() else block.count
+    if lines is None:
+        firsts = data[np.concatenate([np.zeros(1, np.int64), block.breaks[:-1] + 1])] if len(data) else data
+        if (firsts == ord("{")).all():
+            return block.count
+        lines = lines_of(block, blank=False, without=set())
+    for start, end in zip(lines.starts.tolist(), lines.ends.tolist(), strict=True):
+        if data[start] != ord("{") and not block.data[start:end].lstrip().startswith(b"{"):
+            return None
+    return len(lines)
 
 
 def _read(data: bytes, schema: pa.Schema | None, others: str, threads: bool = True) -> pa.Table:
