@@ -20,10 +20,12 @@ ROOT = Path(lookalike.__file__).parent
 LAYERS: list[dict[str, set[str]]] = [
     {
         "counts": set(),
-        "errors": set(),
-        "jit": set(),
+        "errors": {"printable"},
+        "jit": {"kernel_cache"},
+        "kernel_cache": set(),
         "key": {"types"},
         "parallel": set(),
+        "printable": set(),
         "progress": set(),
         "simd": set(),
         "types": set(),
@@ -71,7 +73,7 @@ LAYERS: list[dict[str, set[str]]] = [
 # What a folder may know of the layers before it, where that is less than everything.
 ONLY = {
     "theory": {"errors", "scale"},
-    "io": {"errors", "jit", "key", "parallel", "spec", "types"},
+    "io": {"errors", "jit", "key", "parallel", "printable", "spec", "types"},
     "sketch": {"jit", "simd", "spec", "types"},
     "collide": {"jit", "simd", "spec", "types"},
     "verify": {"jit", "parallel", "simd", "types"},
@@ -249,6 +251,8 @@ TWINS = {
     "place_edges": "tests.reference.edges:placed",
     "merge_rows": "tests.reference.edges:merged",
     "choose_keepers": "tests.reference.sets:representative",
+    "mark_deep": "tests.reference.nesting:levels",
+    "read_chunks": "tests.reference.footer:chunks",
 }
 
 

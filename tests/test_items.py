@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -175,3 +177,11 @@ def test_text_is_every_string_and_binary_type() -> None:
 def test_a_text_with_other_paragraphs_than_were_decided_on_is_not_cut(kept: list[bool]) -> None:
     with pytest.raises(InputError, match="has changed since this run first read it"):
         rewritten("one\n\ntwo\n", "paragraph", *kept)
+
+
+def test_a_column_that_is_there_twice_is_said(tmp_path: Path) -> None:
+    table = pa.table([pa.array(["a b c"]), pa.array(["d e f"])], names=["text", "text"])
+    pq.write_table(table, tmp_path / "in.parquet")
+    for items in (table, str(tmp_path / "in.parquet")):
+        with pytest.raises(InputError, match="column 'text' is there 2 times"):
+            lookalike.pairs(items)

@@ -1,6 +1,6 @@
 """`python -m lookalike` is `lookalike`."""
 
-from lookalike.cli.main import main
+from lookalike.cli.start import main
 
 __all__: list[str] = []
 

@@ -197,6 +197,7 @@ def _find(verb: str, items: Any, options: dict[str, Any]) -> Found:
     progress: Progress = options.pop("progress", SILENT)
     against = options.pop("against", None)
     config = make_config(**options)
+    reading["memory"] = config.memory
     other = None if against is None else open_source(against, **{k: v for k, v in reading.items() if k != "limit"})
     return find(open_source(items, **reading), config, progress, verb=verb, against=other)
 

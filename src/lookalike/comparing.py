@@ -163,7 +163,7 @@ class Comparing:
             items = chosen + batch.first
             if self.literals is not None:
                 self.literals.put(items, values)
-            with room.enter(batch, self.collection.items.source):
+            with room.enter(batch, self.collection.items.source, chosen):
                 represented = self.measure.represent(values, groups)
                 self._check_unchanged(batch, chosen, represented, number[items], place[items])
                 offsets, words = judge.rows(represented)

@@ -171,6 +171,9 @@ def make_config(
         raise OptionError("exact finds identical items only: it does not go with html or max_share")
     form, column = _form(column, vectors, sets)
     columns = _columns(column)
+    for name, values in (("column", columns), ("id", [id]), ("group_by", [group_by]), ("report_by", [report_by])):
+        _check_names(name, values)
+    _check_names("keep", [keep])
     if unit != "document" and len(columns) > 1:
         raise OptionError(f"unit is {unit!r}: it takes one column, not {len(columns)}")
     for_text = {
@@ -286,6 +289,13 @@ def _form(
     if len(given) + (column is not None) > 1:
         raise OptionError("column, vectors and sets all name the column with the items: give one of them")
     return given[0] if given else (None, column)
+
+
+def _check_names(option: str, values: Sequence[object]) -> None:
+    """Names must be text that a table can hold, without the lone surrogates that stand for bytes that are not UTF-8."""
+    for value in values:
+        if isinstance(value, str) and any("\ud800" <= character <= "\udfff" for character in value):
+            raise OptionError(f"{option} is '{value}': it is not UTF-8, as names of columns are")
 
 
 def _columns(column: str | Sequence[str] | None) -> tuple[str, ...]:

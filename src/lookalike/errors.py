@@ -4,19 +4,28 @@
     ├── OptionError   an option's value, or two options that contradict each other
     ├── ExtraError    a library that is not installed; it is an ImportError, too
     ├── InputError    something that was read: a file, a row, a column, a type
+    │   └── ItemError an item of a batch; whoever knows the batch says where it is
     └── OutputError   something that could not be written
 
-Every message is one line. The command line prints it and exits with the error's `exit_code`; a traceback is
-never a user's answer.
+Every message is one line, in which nothing acts on a terminal whatever the names and values in it are. The command line
+prints it and exits with the error's `exit_code`; a traceback is never a user's answer.
 """
 
-__all__ = ["ExtraError", "InputError", "LookalikeError", "OptionError", "OutputError"]
+import signal
+import threading
+
+from lookalike.printable import printable
+
+__all__ = ["ExtraError", "InputError", "ItemError", "LookalikeError", "OptionError", "OutputError", "failed"]
 
 
 class LookalikeError(Exception):
     """The base of every error that a user can cause and mend."""
 
     exit_code = 1
+
+    def __str__(self) -> str:
+        return printable(super().__str__())
 
 
 class OptionError(LookalikeError, ValueError):
@@ -31,6 +40,32 @@ class ExtraError(LookalikeError, ImportError):
 
 class InputError(LookalikeError):
     """Something in the input is missing, broken or of the wrong type."""
+
+
+class ItemError(InputError):
+    """Something is wrong with an item of a batch, the one at `position`."""
+
+    def __init__(self, message: str, position: int) -> None:
+        super().__init__(message)
+        self.position = position
+
+
+def failed(function: object, error: BaseException, position: int) -> ItemError:
+    """What to raise where a function of the user failed for an item, by whatever it raised."""
+    name = getattr(function, "__qualname__", type(function).__name__)
+    module = getattr(function, "__module__", None)
+    name = name if module in (None, "__main__", "builtins") else f"{module}.{name}"
+    if isinstance(error, KeyboardInterrupt) and not _own(error):
+        raise error
+    why = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return ItemError(f"the function {name} failed with {why}", position)
+
+
+def _own(error: KeyboardInterrupt) -> bool:
+    """Whether a function raised it by itself: Ctrl-C comes in the main thread, and from the handler that is set."""
+    in_main = threading.current_thread() is threading.main_thread()
+    usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    return not in_main or (not usual and type(error) is KeyboardInterrupt)
 
 
 class OutputError(LookalikeError):

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.errors import InputError
-from lookalike.io.columns import concat
+from lookalike.io.columns import concat, honest
 from lookalike.io.source import Source, describe
 from lookalike.items import ItemBatch, Items
 from lookalike.types import I64Array
@@ -76,7 +76,7 @@ class IdCollector:
                 at = int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
                 place = describe(self._source, batch.batch.first + at)
                 raise InputError(f"the id column {self._name!r} is null at {place}")
-            self._chunks.append(column)
+            self._chunks.append(honest(column))
         self._rows += rows.num_rows
 
     def fresh(self) -> list[pa.Array]:

@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from lookalike.config import Config
 from lookalike.errors import InputError, OptionError
 from lookalike.io import columns as io_columns
+from lookalike.io.json_text import python_values
+from lookalike.io.messages import shown
 from lookalike.io.source import Batch, Flags, Source
 from lookalike.io.watch import changed
 from lookalike.key import key_of
@@ -128,7 +130,7 @@ class Items:
             return values, rows
         units: list[str] = []
         owners: list[int] = []
-        for row, text in zip(rows, values.to_pylist(), strict=True):
+        for row, text in zip(rows, python_values(values), strict=True):
             pieces = [piece for piece, is_item in split_units(as_text(text), self.unit) if is_item]
             units.extend(pieces)
             owners.extend([int(row)] * len(pieces))
@@ -138,7 +140,7 @@ class Items:
         """The texts without the units that are not kept; `kept` has a flag for each unit of these texts, in order."""
         out: list[str | None] = []
         number = 0
-        for text in texts.to_pylist():
+        for text in python_values(texts):
             left: list[str] = []
             removed = False
             for piece, is_item in split_units(as_text(text), self.unit):
@@ -194,8 +196,10 @@ def open_items(source: Source, config: Config) -> Items:
     # Of pictures it is what was made of them that is compared, whatever else might do.
     columns = config.columns or getattr(source, "derived", ()) or (_guess_column(source, config),)
     for name in [*columns, *(name for name in (config.id, config.group_by, config.report_by) if name)]:
-        if schema.get_field_index(name) < 0:
-            raise InputError(f"there is no column {name!r}{_where(source)}; the columns are {', '.join(schema.names)}")
+        if (found := schema.names.count(name)) > 1:
+            raise InputError(f"column {name!r} is there {found} times{_where(source)}: which of them is meant?")
+        if not found:
+            raise InputError(f"there is no column {name!r}{_where(source)}; the columns are {shown(schema.names)}")
     forms = [_form(source, schema.field(name), config) for name in columns]
     for name, form in zip(columns, forms, strict=True):
         if form != "text" and len(columns) > 1:
@@ -305,23 +309,24 @@ def _guess_column(source: Source, config: Config) -> str:
     others = {config.id, source.natural_id, config.group_by, config.report_by}
     # A column that begins with nothing but nulls has no type yet; only under a usual name is it taken for text.
     fields = [field for field in schema if field.name not in others]
-    forms = {field.name: form_of(field, config.measure, is_text=is_text(field.type)) for field in fields}
+    forms = [form_of(field, config.measure, is_text=is_text(field.type)) for field in fields]
     # What is made a set of, such as an embedding by Jaccard, is meant only where there is nothing else.
     made = ("columns", "bags") if config.measure in ("jaccard", "containment") else ()
-    fits = [name for name, form in forms.items() if form is not None and form not in made]
-    fits = fits or [name for name, form in forms.items() if form is not None]
+    fits = [field for field, form in zip(fields, forms, strict=True) if form is not None and form not in made]
+    fits = fits or [field for field, form in zip(fields, forms, strict=True) if form is not None]
     for name in _USUAL:
-        if name in fits:
+        if any(field.name == name for field in fits):
             return name
-    suitable = [name for name in fits if not pa.types.is_null(schema.field(name).type)]
+    suitable = [field for field in fits if not pa.types.is_null(field.type)]
     if len(suitable) == 1:
-        return str(suitable[0])
+        return str(suitable[0].name)
     holding = [field for field in fields if not _is_plain(field.type)]
     if not suitable and len(holding) == 1:
         # It is the column, and what it holds is not for this measure.
         _form(source, holding[0], config)
-    listed = ", ".join(schema.names) or "none"
-    raise OptionError(f"which column holds the items? Say it with column (--column); the columns are {listed}")
+    raise OptionError(
+        f"which column holds the items? Say it with column (--column); the columns are {shown(schema.names)}"
+    )
 
 
 def _is_plain(kind: pa.DataType) -> bool:

@@ -23,6 +23,8 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
+from lookalike.kernel_cache import use_another_folder
+
 __all__ = [
     "Kernel",
     "array_of",
@@ -54,7 +56,7 @@ class Kernel:
         self.__name__ = function.__name__
         self.python = function
         self.signature = signature
-        self._dispatcher = numba.njit(cache=True, nogil=True)(function)
+        self._dispatcher, self._kept = _jitted(function)
         self._entry: Callable[..., Any] | None = None
 
     def __call__(self, *arguments: Any) -> Any:
@@ -69,10 +71,21 @@ class Kernel:
                 return
             self._dispatcher.compile(self.signature)
             self._dispatcher.disable_compile()
-            if self._dispatcher.stats.cache_misses:
+            if self._dispatcher.stats.cache_misses or not self._kept:
                 while _listeners:
                     _listeners.pop()()
             self._entry = self._dispatcher
+
+
+def _jitted(function: Callable[..., Any]) -> tuple[Any, bool]:
+    """The function, to be compiled, and whether what is compiled will be kept."""
+    try:
+        return numba.njit(cache=True, nogil=True)(function), True
+    except RuntimeError as error:
+        if "cannot cache" not in str(error):
+            raise
+    kept = use_another_folder()
+    return numba.njit(cache=kept, nogil=True)(function), kept
 
 
 def array_of(dtype: Any, dimensions: int = 1, *, readonly: bool = False) -> Any:

@@ -17,6 +17,7 @@ from lookalike.io.changes import Extra
 from lookalike.io.write import save_batches
 from lookalike.pairing import pairs_in_order
 from lookalike.pipeline import Found
+from lookalike.printable import spelled
 from lookalike.progress import SILENT, Progress
 from lookalike.types import BoolArray, F64Array, I64Array
 from lookalike.verify.containment import reversed_share
@@ -226,7 +227,10 @@ def _places(found: Found, prefix: str, items: I64Array) -> dict[str, pa.Array]:
         rows = found.sketched.rows_of(items)
         starts = np.array(source.first_rows(), np.int64)
         file = np.searchsorted(starts, rows, side="right") - 1
-        names, numbers = pa.array(source.files).take(pa.array(file)), pa.array(rows - starts[file])
+        names, numbers = (
+            pa.array([spelled(name) for name in source.files]).take(pa.array(file)),
+            pa.array(rows - starts[file]),
+        )
         if references:
             # An item of the other collection has its place there.
             names, numbers = pc.if_else(own, names, None), pc.if_else(own, numbers, None)

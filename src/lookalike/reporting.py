@@ -18,6 +18,7 @@ from lookalike.items import Items
 from lookalike.key import seed_shown
 from lookalike.outcome import ids_of
 from lookalike.pipeline import Found
+from lookalike.printable import spelled
 from lookalike.spec import VERSION as SPEC_VERSION
 from lookalike.types import BoolArray, I64Array
 from lookalike.wording import counted
@@ -38,7 +39,7 @@ def report(found: Found) -> dict[str, Any]:
     out: dict[str, Any] = {
         "lookalike": version("lookalike"),
         "hash_spec": SPEC_VERSION,
-        "inputs": list(found.items.source.files),
+        "inputs": [spelled(name) for name in found.items.source.files],
         "column": list(found.items.columns),
         "id": found.items.id,
         "keep": config.keep if isinstance(config.keep, str) else "callable",
@@ -82,7 +83,7 @@ def report(found: Found) -> dict[str, Any]:
     if config.group_by is not None:
         out["group_by"] = config.group_by
     if found.collection.against is not None:
-        out["against"] = list(found.collection.against.source.files)
+        out["against"] = [spelled(name) for name in found.collection.against.source.files]
     bad = [*found.items.source.bad, *found.sketched.bad]
     if bad:
         out["skipped_examples"] = bad
@@ -181,7 +182,9 @@ def _hits(found: Found) -> dict[str, Any]:
         starts = np.array(against.source.first_rows(), np.int64)
         counts = np.bincount(np.searchsorted(starts, rows, side="right") - 1, minlength=len(starts))
         order = np.argsort(-counts, kind="stable")[:_MOST_SOURCES]
-        out["hits"] = [{"name": against.source.files[i], "removed": int(counts[i])} for i in order if counts[i]]
+        out["hits"] = [
+            {"name": spelled(against.source.files[i]), "removed": int(counts[i])} for i in order if counts[i]
+        ]
     return out
 
 

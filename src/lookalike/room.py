@@ -15,9 +15,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.errors import InputError
-from lookalike.io.source import Source, describe
+from lookalike.io.source import Source, describe, locating
 from lookalike.items import ItemBatch
 from lookalike.measures import is_binary_like
+from lookalike.types import I64Array
 
 __all__ = ["Ceiling", "Room", "give_back_memory", "weight"]
 
@@ -80,8 +81,17 @@ class Room:
         self._alone = threading.Lock()
 
     @contextlib.contextmanager
-    def enter(self, batch: ItemBatch, source: Source) -> Iterator[None]:
-        """Wait until there is room for the batch."""
+    def enter(self, batch: ItemBatch, source: Source, chosen: I64Array | None = None) -> Iterator[None]:
+        """Wait until there is room for the batch, and say where an item is that the work on it fails for.
+
+        `chosen` are the items of the batch that are worked on, if it is not all of them.
+        """
+        rows = batch.rows if chosen is None else batch.rows[chosen]
+        with locating(batch.batch, source, rows), self._room_for(batch, source):
+            yield
+
+    @contextlib.contextmanager
+    def _room_for(self, batch: ItemBatch, source: Source) -> Iterator[None]:
         longest, where = _longest(batch.values)
         need = _FOR_A_BYTE * longest
         if need > max(self._memory, _ALWAYS):

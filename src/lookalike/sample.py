@@ -17,6 +17,7 @@ import numpy as np
 from lookalike.collide.group import group
 from lookalike.collide.overlap import add_overlaps
 from lookalike.config import Config
+from lookalike.io.source import locating
 from lookalike.items import Items
 from lookalike.measures import Judge, Measure
 from lookalike.types import F64Array, U64Array
@@ -82,7 +83,8 @@ def sample_items(items: Items, measure: Measure, config: Config, rows: int | Non
                 some = int(np.searchsorted(batch.rows, rows))
             # Readers tell of a batch's bytes when it is whole; its share is what these rows took.
             part = batch.values.slice(0, some)
-            represented = measure.represent(part)
+            with locating(batch.batch, items.source, batch.rows):
+                represented = measure.represent(part)
             offsets, words = judge.rows(represented)
             fingerprints.append(represented.fingerprints[:, 0])
             values.extend(np.split(words, offsets[1:-1]))

@@ -22,6 +22,7 @@ from lookalike.items import Items, open_items
 from lookalike.key import sketch_seed
 from lookalike.measures import Measure, measure_of
 from lookalike.nearest import Nearest, Plan
+from lookalike.printable import printable
 from lookalike.progress import SILENT, Progress
 from lookalike.scale import check_measure, order_of
 from lookalike.tabular import Tabular, beginning
@@ -129,7 +130,7 @@ class Neighbors(Tabular):
         }
 
     def __repr__(self) -> str:
-        return "\n".join([self.headline, *beginning(self.table), *(f"  ({note})" for note in self.notes)])
+        return "\n".join([self.headline, *beginning(self.table), *(printable(f"  ({note})") for note in self.notes)])
 
 
 def _counted(number: int, noun: str) -> str:

@@ -24,10 +24,13 @@ from lookalike.config import Config
 from lookalike.counts import Counts
 from lookalike.errors import InputError, OptionError
 from lookalike.identify import IdCollector, Ids
-from lookalike.io.source import Source, describe
+from lookalike.io.columns import as_text, honest, is_text
+from lookalike.io.json_text import python_values
+from lookalike.io.source import Source, describe, locating
 from lookalike.items import ItemBatch, Items
 from lookalike.measures import Measure, is_binary_like, is_list
 from lookalike.parallel import ordered_map
+from lookalike.printable import spelled
 from lookalike.progress import Progress
 from lookalike.room import Ceiling, Room, weight
 from lookalike.store.arrays import Arrays, pack_columns, unpack_columns
@@ -77,7 +80,7 @@ class Sketched:
             return self.labels
         rows = self.rows()[self.references :]
         starts = np.array(source.first_rows(), np.int64)
-        return list(source.files), np.searchsorted(starts, rows, side="right") - 1
+        return [spelled(name) for name in source.files], np.searchsorted(starts, rows, side="right") - 1
 
     def item_rank(self) -> I64Array:
         """The rank of each of the run's own items by id, then by its place in the document."""
@@ -167,6 +170,12 @@ def _taken_up(sketches: Sketches, work: Work, *, whole: bool) -> list[Arrays]:
     return []
 
 
+def _python_rows(rows: pa.RecordBatch) -> list[dict[str, Any]]:
+    """Rows for a function of the user; text that is not UTF-8 is bytes."""
+    columns = [python_values(column) for column in rows.columns]
+    return [dict(zip(rows.schema.names, values, strict=True)) for values in zip(*columns, strict=True)]
+
+
 class _Labels:
     """The value of a column for each row, as a number: what the report tells removals by."""
 
@@ -183,7 +192,8 @@ class _Labels:
     def add(self, column: pa.Array, row_of_item: I64Array) -> None:
         plain = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
         try:
-            encoded = plain.cast(pa.string()).fill_null("(null)").dictionary_encode()
+            texts = as_text(honest(plain), pa.string())[0] if is_text(plain.type) else plain.cast(pa.string())
+            encoded = texts.fill_null("(null)").dictionary_encode()
         except pa.ArrowNotImplementedError as error:
             raise OptionError(f"report_by: its column holds {plain.type}, which has no name to tell it by") from error
         numbers = np.array([self._code(name) for name in encoded.dictionary.to_pylist()], np.int64)
@@ -235,7 +245,7 @@ class _Passing:
         self._counts = counts
         self.audit = audit
         self._collectors = [IdCollector(part) for part in collection.parts]
-        self.values = KeepValues(keep)
+        self.values = KeepValues(keep, _python_rows)
         self.part = 0
         self._rows = 0
         self._items = 0
@@ -265,7 +275,8 @@ class _Passing:
         self._collectors[self.part].add(batch)
         if own:
             row_of_item = batch.rows - batch.batch.first
-            self.values.add(batch.batch.rows, row_of_item)
+            with locating(batch.batch, part.source):
+                self.values.add(batch.batch.rows, row_of_item)
             if self._report_by is not None:
                 column = batch.batch.rows.column(batch.batch.rows.schema.get_field_index(self._report_by))
                 self._labels.add(column, row_of_item)

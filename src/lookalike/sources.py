@@ -50,8 +50,9 @@ def open_inputs(inputs: list[str], reading: Reading) -> Source:
         if getattr(reading, option) is not None:
             raise OptionError(f"{option} (--{option}) is for pictures: give their folder with --images")
     source = open_files(
-        inputs, format=reading.format, skip_bad=reading.skip_bad, limit=reading.limit, batch_bytes=reading.batch_bytes
-    )
+        inputs, format=reading.format, skip_bad=reading.skip_bad, limit=reading.limit, batch_bytes=reading.batch_bytes,
+        memory=reading.memory,
+    )  # fmt: skip
     if reading.edges is None:
         if reading.undirected:
             raise OptionError("undirected goes with edges: say which columns they are in with --edges FROM,TO")

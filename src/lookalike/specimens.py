@@ -22,6 +22,7 @@ import pyarrow as pa
 
 from lookalike.collide.fold import Folds
 from lookalike.grouping import Grouped
+from lookalike.io.json_text import python_values
 from lookalike.measures import is_list
 from lookalike.types import BoolArray, I64Array
 from lookalike.wording import counted
@@ -63,7 +64,7 @@ def _text(value: pa.Scalar) -> str:
 
 
 def _set(value: pa.Scalar) -> str:
-    shown = [_element(each) for each in value.values.slice(0, _ELEMENTS).to_pylist()]
+    shown = [_element(each) for each in python_values(value.values.slice(0, _ELEMENTS))]
     return _cut(shown, len(value.values), "element")
 
 
@@ -82,13 +83,13 @@ def _bag(value: pa.Scalar) -> str:
 
 def _weights(value: pa.Scalar) -> list[tuple[Any, Any]]:
     """Elements with their weights, in whichever way a column holds them (see `represent/bags.py`)."""
-    held = value.as_py()
+    if pa.types.is_map(value.type):
+        return [tuple(pair.values()) for pair in python_values(value.values)]
+    held = python_values(value.values) if is_list(value.type) else value.as_py()
     if isinstance(held, dict):
         return list(zip(*_two(held, "indices", "values"), strict=False))
     if held and isinstance(held[0], dict):
         return [_two(each, "element", "weight") for each in held if each is not None]
-    if pa.types.is_map(value.type):
-        return [(element, weight) for element, weight in held]
     return list(Counter(held).items())
 
 

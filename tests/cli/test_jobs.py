@@ -273,9 +273,9 @@ def test_broken_input_is_named_with_its_place(run: Run, tmp_path: Path) -> None:
         (["DOCS", "--tokens", "nowhere:words"], 2, "tokens is 'nowhere:words': it must be module:function"),
         (["DOCS", "--tokens", "json"], 2, "tokens is 'json': it must be module:function"),
         (["DOCS", "--tokens", "os:sep"], 2, "tokens is 'os:sep': sep is not a function"),
-        (["DOCS", "--tokens", "os:getcwd"], 2, "tokens is 'os:getcwd': it failed with TypeError"),
+        (["DOCS", "--tokens", "os:getcwd"], 1, "DOCS row 0: the function posix.getcwd failed with TypeError"),
         (["DOCS", "--tokens", "builtins:str.split"], 2, "tokens is 'builtins:str.split'"),
-        (["DOCS", "--tokens", "zlib:compress"], 2, "tokens is 'zlib:compress'"),
+        (["DOCS", "--tokens", "zlib:compress"], 1, "DOCS row 0: the function zlib.compress failed with TypeError"),
         (["DOCS", "-t", "much"], 2, "Invalid value for '-t' / '--threshold'"),
         (["DOCS", "--limit", "0"], 2, "Invalid value for '--limit'"),
         (["DOCS", "--verify", "maybe"], 2, "Invalid value for '--verify'"),
@@ -359,8 +359,47 @@ def test_a_tokens_function_of_the_working_folder_is_found(
     assert sys.path == path
     assert (
         run("pairs", docs, "--tokens", "my_tokens:numbers").error
-        == "tokens is 'my_tokens:numbers': it must give strings"
+        == f"{docs} row 0: the tokens callable gave 1: tokens must be strings"
     )
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize(
+    ("statement", "why"),
+    [
+        ("raise SystemExit", "SystemExit"),
+        ("raise SystemExit(0)", "SystemExit: 0"),
+        ("raise KeyboardInterrupt", "KeyboardInterrupt"),
+        ("raise GeneratorExit", "GeneratorExit"),
+        ("raise ValueError('no\\x1b[31m\\nsuch')", r"ValueError: no\x1b[31m\nsuch"),
+        ("return 1 / 0", "ZeroDivisionError: division by zero"),
+        ("return recurse(text)", "RecursionError: maximum recursion depth exceeded"),
+    ],
+)
+def test_a_tokens_function_that_fails_is_an_error_that_names_it_and_the_row(
+    run: Run, docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, statement: str, why: str, threads: int
+) -> None:
+    name = f"failing_{abs(hash((statement, threads)))}"
+    (tmp_path / f"{name}.py").write_text(
+        f"def recurse(text):\n    return recurse(text)\n\n\n"
+        f"def cut(text):\n    if 'else' in text:\n        {statement}\n    return text.split()\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    done = run("pairs", docs, "--tokens", f"{name}:cut", "--threads", threads)
+    assert done.code == 1
+    assert done.error.startswith(f"{docs} row 2: the function {name}.cut failed with {why}")
+
+
+@pytest.mark.parametrize("statement", ["raise SystemExit(0)", "raise ValueError('x')", "1 / 0"])
+def test_a_tokens_module_that_fails_while_it_is_loaded_is_an_error(
+    run: Run, docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, statement: str
+) -> None:
+    name = f"broken_{abs(hash(statement))}"
+    (tmp_path / f"{name}.py").write_text(statement)
+    monkeypatch.chdir(tmp_path)
+    done = run("pairs", docs, "--tokens", f"{name}:cut")
+    assert done.code == 2
+    assert done.error.startswith(f"tokens is '{name}:cut': it must be module:function (")
 
 
 def test_the_expert_options_reach_the_run(run: Run, docs: Path) -> None:

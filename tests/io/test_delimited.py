@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -177,3 +178,17 @@ def test_columns_of_every_kind_become_cells(tmp_path: Path) -> None:
         'a,"x,",k,true,1.0,1970-01-01T00:00:00,1970-01-01,"[""a""]",',
         ",,k,,0.25,,1970-01-02,,",
     ]
+
+
+def test_a_ragged_row_that_is_not_utf8_is_one_error_and_nothing_is_printed(tmp_path: Path) -> None:
+    path = tmp_path / "in.csv"
+    path.write_bytes(b"id,text\n1,a\n2,b\xff,c\n3,d\n")
+    printed: list[Any] = []
+    before, sys.unraisablehook = sys.unraisablehook, printed.append
+    try:
+        for skip_bad in (False, True):
+            with pytest.raises(InputError, match=r"in.csv:3: 3 cells, but the header has 2"):
+                list(open_files([str(path)], skip_bad=skip_bad).batches(["text"]))
+    finally:
+        sys.unraisablehook = before
+    assert printed == []

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lookalike.errors import InputError
 from lookalike.io.json_text import literals, record_lines
 
 DAY = datetime.datetime(2020, 1, 2, 3, 4, 5, 678000)
@@ -90,3 +91,10 @@ def test_lines_read_back_as_the_rows_they_were(rows: list[dict[str, Any]]) -> No
 def test_rows_without_columns_are_empty_objects() -> None:
     batch = pa.RecordBatch.from_struct_array(pa.array([{}, {}], pa.struct([])))
     assert record_lines(batch).to_pylist() == ["{}\n", "{}\n"]
+
+
+def test_values_that_python_does_not_have_are_a_line() -> None:
+    far = pa.array([2**40]).cast(pa.int64()).view(pa.timestamp("s"))
+    nested = pa.StructArray.from_arrays([far], names=["when"])
+    with pytest.raises(InputError, match=r"a value of struct<when: timestamp\[s\]> can not be read: "):
+        literals(nested)

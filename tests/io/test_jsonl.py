@@ -151,7 +151,7 @@ def test_a_line_longer_than_every_block_is_read(tmp_path: Path) -> None:
         ('{"text": {"a": 1}}', "column 'text' is an object, not text"),
         ('{"text": true}', "column 'text' is true or false, not text"),
         ('{"text": ' + "9" * 5000 + "}", "not JSON: Exceeds the limit"),
-        ('{"text": ' + "[" * 100_000, "not JSON: "),
+        ('{"text": ' + "[" * 100_000, "nested more than 100 levels deep"),
     ],
 )
 def test_a_bad_line_is_named_or_skipped(tmp_path: Path, line: str, why: str) -> None:
@@ -323,3 +323,17 @@ def test_an_open_string_is_said_in_plain_words(tmp_path: Path) -> None:
     path.write_bytes(b'{"text": "open\n')
     with pytest.raises(InputError, match=r"in\.jsonl:1: not JSON: Unterminated string at column 10$"):
         list(open_files([str(path)]).batches(["text"]))
+
+
+@pytest.mark.parametrize("line", ["null", 'null"i', "  null", "\tnull,", "nullx", "null{"])
+@pytest.mark.parametrize("before", [0, 3, 40_000])
+def test_a_null_where_a_row_should_be_is_a_bad_row_wherever_it_stands(tmp_path: Path, line: str, before: int) -> None:
+    """Arrow's parser ends the process where a null is the first that one of its threads sees, each megabyte anew."""
+    rows = ['{"text": "some words that make a row"}'] * before
+    path = written(tmp_path, *rows, line, '{"text": "c"}')
+    for columns in (["text"], None):
+        with pytest.raises(InputError, match=rf":{before + 1}: (null, not an object|not JSON)"):
+            list(open_files([path]).batches(columns))
+    source = open_files([path], skip_bad=True)
+    assert len(rows_of(source, ["text"])) == before + 1
+    assert source.skipped == 1

@@ -268,6 +268,6 @@ def test_an_array_that_does_not_fit_is_said(tmp_path: Path, monkeypatch: pytest.
 
     np.savez_compressed(tmp_path / "a.npz", GRID)
     source = open_files([str(tmp_path / "a.npz")])
-    monkeypatch.setattr("lookalike.io.formats.npz.npy_format.read_array", too_much)
+    monkeypatch.setattr("lookalike.io.formats.npz.read_whole", too_much)
     with pytest.raises(InputError, match=r"a.npz: .* not fit the memory; a local .npy file is read piece by piece"):
         list(source.batches(["vector"]))

@@ -141,3 +141,13 @@ def test_lines_are_what_splitting_at_newlines_gives(tmp_path: Path, data: bytes)
     batches = list(open_files([str(path)], format="lines").batches(["text"]))
     found: list[Any] = [text for b in batches for text in b.rows.column("text").cast(pa.binary()).to_pylist()]
     assert found == expected
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.csv", "a.jsonl"])
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be", "utf-32"])
+def test_utf16_is_said_and_not_read_as_letters_with_zeros(name: str, encoding: str, tmp_path: Path) -> None:
+    text = '{"text": "ä"}\n' if name == "a.jsonl" else "text\nä\n"
+    mark = b"\xfe\xff" if encoding == "utf-16-be" else b""
+    (tmp_path / name).write_bytes(mark + text.encode(encoding))
+    with pytest.raises(InputError, match=f"{name}: is UTF-16; convert it to UTF-8 first"):
+        list(open_files([str(tmp_path / name)]).batches(["text"]))

@@ -59,6 +59,7 @@ def clusters(
     given = dict(locals())
     from lookalike.cli import job
     from lookalike.cli.terminal import print_json, show_table
+    from lookalike.printable import spelled
 
     job.check_output(output, overwrite=overwrite, dry_run=dry_run, json=json, table=True)
     found = job.prepare("clusters", given).find()
@@ -74,7 +75,7 @@ def clusters(
         by_size = result.table.sort_by([("size", "descending"), ("cluster", "ascending"), nearest])
         show_table(by_size, title="the largest clusters")
     if json:
-        data = {"clusters": len(result), "seconds": job.elapsed(), "output": str(output) if output else None}
+        data = {"clusters": len(result), "seconds": job.elapsed(), "output": spelled(str(output)) if output else None}
         print_json(result.report | data)
     items = f"{result.table.num_rows:,} among {counted(found.counts.items, 'item')}"
     headline = f"{counted(len(result), 'cluster')} of {items}{job.by_measure(found)}"

@@ -68,10 +68,11 @@ def _read(name: str) -> bytes:
     """The bytes of one text file, decompressed."""
     import pyarrow as pa
 
+    from lookalike.config import default_memory
     from lookalike.errors import InputError
     from lookalike.io import open_files
 
-    source = open_files([name], format="text")
+    source = open_files([name], format="text", memory=default_memory())
     if len(source.files) != 1:
         raise InputError(f"{name} is {len(source.files)} files: compare takes two files")
     batch = next(iter(source.batches(["text"])))

@@ -86,6 +86,7 @@ def dedup(
     given = dict(locals())
     from lookalike.cli import job
     from lookalike.cli.terminal import print_json, progress_for, say, show_table
+    from lookalike.printable import spelled
 
     to_folder = job.check_output(
         output, overwrite=overwrite, dry_run=dry_run, json=json, table=False, lines=format == "lines", resume=resume,
@@ -122,7 +123,7 @@ def dedup(
             show_table(result.removed.sort_by([(scale.column, order)]), title=title)
         report = result.report
     if json:
-        print_json(report | {"seconds": job.elapsed(), "output": str(output) if output else None})
+        print_json(report | {"seconds": job.elapsed(), "output": spelled(str(output)) if output else None})
     noun = report["unit"]
     headline = (
         f"kept {report['kept']:,} of {counted(report['items'], noun)}, "

@@ -16,6 +16,7 @@ from unicodedata import combining
 import typer
 
 from lookalike.cli import options as o
+from lookalike.printable import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -116,7 +117,9 @@ def _show_clusters(console: Console, result: Clusters, shown: int) -> None:
         groups.setdefault(row["cluster"], []).append(row)
     for rows in sorted(groups.values(), key=len, reverse=True)[:shown]:
         listed = ", ".join(str(row["id"]) for row in rows[:3]) + (", …" if len(rows) > 3 else "")
-        table.add_row(str(len(rows)), f"{min(float(str(row['similarity'])) for row in rows):.3f}", Text(listed))
+        table.add_row(
+            str(len(rows)), f"{min(float(str(row['similarity'])) for row in rows):.3f}", Text(printable(listed))
+        )
     console.print(table)
 
 

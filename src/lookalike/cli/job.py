@@ -17,8 +17,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lookalike.cli.lean import load_lean
+from lookalike.cli.options import typed
 from lookalike.cli.terminal import announce_compiling, progress_for, say
 from lookalike.errors import OptionError, OutputError
+from lookalike.printable import spelled
 from lookalike.wording import counted
 
 if TYPE_CHECKING:
@@ -42,6 +44,9 @@ __all__ = [
     "summary",
 ]
 
+# Options that name files, in the encoding of the file system.
+_PATHS = ("inputs", "images", "against", "output", "workdir")
+
 _begun = time.perf_counter()
 
 
@@ -54,7 +59,7 @@ def closing() -> dict[str, Any]:
     """What is known only at the end of a run, for its report."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
     return {
-        "command": shlex.join(["lookalike", *sys.argv[1:]]),
+        "command": shlex.join(["lookalike", *map(spelled, sys.argv[1:])]),
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
         "actual": {"seconds": round(elapsed(), 3), "memory": peak},
     }
@@ -67,26 +72,15 @@ def load_tokens(name: str | None) -> Callable[[str], Iterable[str]] | None:
     module, _, attribute = name.partition(":")
     sys.path.insert(0, str(Path.cwd()))
     try:
-        function = getattr(importlib.import_module(module), attribute)
-    except Exception as error:
-        raise OptionError(f"tokens is {name!r}: it must be module:function ({error})") from None
+        function: Callable[[str], Iterable[str]] = getattr(importlib.import_module(module), attribute)
+    except (Exception, SystemExit) as error:
+        why = str(error) if isinstance(error, (ImportError, AttributeError)) else f"{type(error).__name__}: {error}"
+        raise OptionError(f"tokens is {name!r}: it must be module:function ({why})") from None
     finally:
         sys.path.pop(0)
     if not callable(function):
         raise OptionError(f"tokens is {name!r}: {attribute} is not a function")
-
-    def tokenize(text: str) -> list[str]:
-        try:
-            tokens = list(function(text))
-        except Exception as error:
-            raise OptionError(f"tokens is {name!r}: it failed with {type(error).__name__}: {error}") from error
-        if not all(isinstance(token, str) for token in tokens):
-            raise OptionError(f"tokens is {name!r}: it must give strings")
-        return tokens
-
-    # What tells it from another function when a run is resumed.
-    tokenize.__name__ = name
-    return tokenize
+    return function
 
 
 def check_output(
@@ -100,6 +94,10 @@ def check_output(
     if output is None or dry_run:
         _refuse_resume(resume)
         return False
+    try:
+        output.expanduser()
+    except RuntimeError:
+        raise OutputError(f"{output} cannot be written: there is no home folder that ~ could stand for") from None
     if str(output) == "-":
         _refuse_resume(resume)
         if json:
@@ -149,6 +147,7 @@ class Job:
 
 def prepare(verb: str, given: dict[str, Any]) -> Job:
     """Check the options that a command was given and open the inputs; what is the command's own is left to it."""
+    given = given | {name: typed(value) for name, value in given.items() if name not in _PATHS}
     if given["tokens"] is None:  # a function of the user may use anything
         load_lean()
     from lookalike.config import make_config

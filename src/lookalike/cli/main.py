@@ -21,11 +21,11 @@ from typer.core import TyperGroup
 
 from lookalike import __version__
 from lookalike.cli import clusters, compare, dedup, demo, neighbors, pairs, plan
+from lookalike.cli.interrupts import INTERRUPTED, leave
 from lookalike.errors import LookalikeError
+from lookalike.printable import printable
 
 __all__ = ["app", "main", "run"]
-
-INTERRUPTED = 130
 
 # Arrow's allocator gives every freed batch back to the system within 10 ms, and the next one is paged in anew: a tenth
 # of a run. Read when Arrow is loaded; memory is given back at the end of each stage instead.
@@ -40,6 +40,14 @@ _UsageError: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__na
 
 class _CtrlCError(Exception):
     """Ctrl-C, by a name that Typer does not catch: it would exit without a word."""
+
+
+class _Interrupt(KeyboardInterrupt):
+    """What Ctrl-C raises while a command runs; a plain KeyboardInterrupt was raised by a function of the user."""
+
+
+def _interrupt(number: int, frame: object) -> None:
+    raise _Interrupt
 
 
 class _TerminatedError(BaseException):
@@ -135,10 +143,13 @@ def run() -> int:
         # A terminal that has no word for a character gets a question mark, not a traceback.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
-    for name in ("SIGTERM", "SIGHUP"):
-        # As Ctrl-C: clean up, then leave.
-        if hasattr(signal, name) and threading.current_thread() is threading.main_thread():
-            signal.signal(getattr(signal, name), _terminate)
+    if threading.current_thread() is threading.main_thread():
+        if signal.getsignal(signal.SIGINT) in (signal.default_int_handler, leave):
+            signal.signal(signal.SIGINT, _interrupt)
+        for name in ("SIGTERM", "SIGHUP"):
+            # As Ctrl-C: clean up, then leave.
+            if hasattr(signal, name):
+                signal.signal(getattr(signal, name), _terminate)
     try:
         code = app(standalone_mode=False)
         sys.stdout.flush()
@@ -162,7 +173,8 @@ def run() -> int:
         _say("not enough memory")
         return 1
     except OSError as error:
-        _say(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}")
+        what = f": {error.filename}" if error.filename else " while writing the output"
+        _say(f"{error.strerror or error}{what}")
         return 1
 
 
@@ -182,7 +194,7 @@ def _nobody_reads() -> int:
 
 
 def _say(message: str) -> None:
-    print(f"lookalike: {' '.join(message.split())}", file=sys.stderr)  # noqa: T201
+    print(f"lookalike: {printable(' '.join(message.split()))}", file=sys.stderr)  # noqa: T201
 
 
 if __name__ == "__main__":

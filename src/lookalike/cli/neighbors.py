@@ -53,8 +53,10 @@ def neighbors(
     """
     from lookalike.cli import job
     from lookalike.cli.terminal import announce_compiling, print_json, progress_for, say, show_table
+    from lookalike.printable import spelled
 
     job.check_output(output, overwrite=overwrite, dry_run=False, json=json, table=True)
+    from lookalike.config import default_memory
     from lookalike.io.apart import Inputs
     from lookalike.searching import find_neighbors
     from lookalike.sources import Reading, open_inputs
@@ -62,7 +64,7 @@ def neighbors(
     announce_compiling(quiet)
     reading = Reading(
         format=format, skip_bad=skip_bad, limit=limit, images=bool(images), features=features, size=size,
-        threads=threads or os.cpu_count() or 1,
+        threads=threads or os.cpu_count() or 1, memory=default_memory(),
     )  # fmt: skip
     items, asked = [*(inputs or []), *(images or [])], queries or []
     job.check_inputs(inputs or [], images or [])
@@ -71,7 +73,8 @@ def neighbors(
     read = Inputs([*items, *asked], [*source.files, *(other.files if other is not None else ())])
     job.refuse_nested(read, Inputs(), output, None)
     result = find_neighbors(
-        source, other, k=k, recall=recall, measure=measure, vectors=vectors, id=id, seed=seed, threads=threads,
+        source, other, k=k, recall=recall, measure=measure, vectors=o.typed(vectors), id=o.typed(id), seed=seed,
+        threads=threads,
         skip_bad=skip_bad, progress=progress_for(quiet),
     )  # fmt: skip
     if output is not None:
@@ -79,7 +82,7 @@ def neighbors(
     elif not json:
         show_table(result.table, title="the nearest of each query, nearest first")
     if json:
-        print_json(result.report | {"seconds": job.elapsed(), "output": str(output) if output else None})
+        print_json(result.report | {"seconds": job.elapsed(), "output": spelled(str(output)) if output else None})
     say(f"{result.headline}, in {job.elapsed():.1f} s", quiet=quiet)
     for note in result.notes:
         say(f"  {note}", quiet=quiet)

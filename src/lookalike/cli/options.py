@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -58,7 +59,15 @@ __all__ = [
     "Weights",
     "WeightsChoice",
     "Workdir",
+    "typed",
 ]
+
+
+def typed(value: Any) -> Any:
+    """What was typed for a name as the UTF-8 that it is, also where the locale has another encoding."""
+    if isinstance(value, list):
+        return [typed(each) for each in value]
+    return os.fsencode(value).decode("utf-8", "surrogateescape") if isinstance(value, str) else value
 
 
 class WeightsChoice(StrEnum):

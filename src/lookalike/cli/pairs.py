@@ -58,6 +58,7 @@ def pairs(
     given = dict(locals())
     from lookalike.cli import job
     from lookalike.cli.terminal import SHOWN_ROWS, print_json, progress_for, show_table
+    from lookalike.printable import spelled
 
     job.check_output(output, overwrite=overwrite, dry_run=dry_run, json=json, table=True)
     found = job.prepare("pairs", given).find()
@@ -71,7 +72,7 @@ def pairs(
         title = "the nearest pairs" if found.config.scale.is_distance else "the most similar pairs"
         show_table(most_similar(found, SHOWN_ROWS), title=title, of=len(result))
     if json:
-        print_json(result.report | {"seconds": job.elapsed(), "output": str(output) if output else None})
+        print_json(result.report | {"seconds": job.elapsed(), "output": spelled(str(output)) if output else None})
     at = "of identical items" if exact else f"at {job.limit_words(found)}"
     headline = f"{counted(len(result), 'pair')} {at} among {counted(found.counts.items, 'item')}"
     job.summary(found, headline, result.report, quiet=quiet)

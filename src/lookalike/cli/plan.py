@@ -52,7 +52,7 @@ def plan(
         raise OptionError(f"plot is {plot}: the picture must end in .svg")
     options = {
         "measure": measure, "threshold": threshold, "max_distance": max_distance, "recall": recall, "shingle": shingle,
-        "column": column, "bands": bands, "rows": rows,
+        "column": o.typed(column), "bands": bands, "rows": rows,
     }  # fmt: skip
     chosen = _with_sample(sample, options, int(items)) if sample else _from_options(options, int(items))
     if plot is not None:

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from lookalike.printable import printable
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
@@ -44,7 +46,7 @@ def print_side_by_side(
     left, right = _lines(texts[0], shared[0]), _lines(texts[1], shared[1])
     table = Table(show_lines=False, header_style="bold", expand=True, padding=(0, 1))
     for name in names:
-        table.add_column(Text(name, overflow="ellipsis"), ratio=1, overflow="fold")
+        table.add_column(Text(printable(name), overflow="ellipsis"), ratio=1, overflow="fold")
     aligned = list(_align(left, right))
     for pair in aligned[:rows]:
         table.add_row(*(_cell(line, plain=not console.color_system) for line in pair))
@@ -93,7 +95,7 @@ def _cell(line: _Line | str | None, *, plain: bool) -> Text:
         end = at
         while end < len(line.text) and line.shared[end] == line.shared[at]:
             end += 1
-        piece = line.text[at:end].decode("utf-8", "replace")
+        piece = printable(line.text[at:end].decode("utf-8", "replace"), keep="\t")
         if line.shared[at]:
             cell.append(piece, style="green")
         elif piece.strip() and plain:

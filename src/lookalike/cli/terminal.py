@@ -1,4 +1,7 @@
-"""What a person sees: progress bars and one-line summaries on standard error, tables on standard output."""
+"""What a person sees: progress bars and one-line summaries on standard error, tables on standard output.
+
+What comes from the input (ids, names, texts) passes `printable` before it is printed.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from lookalike.printable import printable
 from lookalike.progress import SILENT, Progress, Stage
 
 if TYPE_CHECKING:
@@ -43,19 +47,22 @@ def out() -> Console:
 def say(message: str, *, quiet: bool = False) -> None:
     """A line for people on standard error."""
     if not quiet:
-        _console(stderr=True).print(message, soft_wrap=True, markup=False)
+        _console(stderr=True).print(printable(message), soft_wrap=True, markup=False, emoji=False)
 
 
 def print_json(data: Any) -> None:
-    """Data for scripts on standard output."""
-    sys.stdout.write(json.dumps(data, ensure_ascii=False, indent=2) + "\n")
+    """Data for scripts on standard output, exact whatever its encoding is."""
+    plain = (sys.stdout.encoding or "").lower() not in ("utf-8", "utf8")
+    sys.stdout.write(json.dumps(data, ensure_ascii=plain, indent=2) + "\n")
 
 
 def announce_compiling(quiet: bool) -> None:
     """Say it when kernels must be compiled: that takes seconds, once on a machine for each measure."""
     from lookalike.jit import on_compile
+    from lookalike.kernel_cache import on_move
 
     if not quiet:
+        on_move(say)
         on_compile(lambda: say("compiling kernels, once for each measure on this machine (about 10 seconds) …"))
 
 
@@ -117,7 +124,7 @@ def _cell(value: object) -> str:
     if value is None:
         return "–"
     if not isinstance(value, float):
-        return str(value)
+        return printable(str(value))
     # A small distance is not 0.
     return f"{value:.4f}" if value >= 0.01 or value == 0.0 else f"{value:.4g}"
 
@@ -132,7 +139,7 @@ def show_table(table: pa.Table, *, title: str, rows: int = SHOWN_ROWS, of: int |
     if table.num_rows == 0:
         return
     # A title of the table itself would be folded to the table's width.
-    console.print(Text(title, style="italic"), soft_wrap=True)
+    console.print(Text(printable(title), style="italic"), soft_wrap=True)
     shown = Table(header_style="bold")
     for field in table.schema:
         number = pa.types.is_integer(field.type) or pa.types.is_floating(field.type)

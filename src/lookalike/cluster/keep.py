@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lookalike.errors import InputError, OptionError
+from lookalike.errors import InputError, OptionError, failed
 from lookalike.types import I64Array
 
 __all__ = ["KeepPolicy", "KeepValues", "keep_order", "parse_keep"]
@@ -50,10 +50,18 @@ def parse_keep(keep: str | Callable[[dict[str, Any]], Any]) -> KeepPolicy:
 
 
 class KeepValues:
-    """Collects what the policy looks at while the rows pass by: its column, or the callable's keys."""
+    """Collects what the policy looks at while the rows pass by: its column, or the callable's keys.
 
-    def __init__(self, policy: KeepPolicy) -> None:
+    `rows_of` makes the rows of a batch what the callable gets.
+    """
+
+    def __init__(
+        self,
+        policy: KeepPolicy,
+        rows_of: Callable[[pa.RecordBatch], list[dict[str, Any]]] = lambda rows: list(rows.to_pylist()),
+    ) -> None:
         self._policy = policy
+        self._rows_of = rows_of
         self._chunks: list[pa.Array] = []
         self._told = 0
         self._keys: list[Any] = []
@@ -64,8 +72,15 @@ class KeepValues:
             column = rows.column(rows.schema.get_field_index(self._policy.column))
             self._chunks.append(column.take(pa.array(row_of_item)))
         elif self._policy.key is not None:
-            keys = [self._policy.key(row) for row in rows.to_pylist()]
+            keys = [self._key(row, position) for position, row in enumerate(self._rows_of(rows))]
             self._keys.extend(keys[i] for i in row_of_item)
+
+    def _key(self, row: dict[str, Any], position: int) -> Any:
+        assert self._policy.key is not None
+        try:
+            return self._policy.key(row)
+        except BaseException as error:
+            raise failed(self._policy.key, error, position) from error
 
     def fresh(self) -> list[pa.Array]:
         """The column's values that came since this was last asked."""

@@ -78,7 +78,7 @@ def sparse_column(indptr: NDArray[Any], indices: NDArray[Any], data: NDArray[Any
     if ends[0] != 0 or ends[-1] > min(len(indices), len(data)) or (np.diff(ends) < 0).any() or (indices < 0).any():
         raise InputError(f"{where}: the rows of the sparse matrix do not fit its elements")
     elements = pa.array(np.ascontiguousarray(indices[: ends[-1]], np.uint64))
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         weights = pa.array(np.ascontiguousarray(data[: ends[-1]], np.float32))
     return _bags(ends, elements, weights, None)
 

@@ -1,7 +1,8 @@
 """Blocks of whole lines, cut from a stream, and the lines in them.
 
 A block is some 8 MiB that end at a newline: large enough that a call per block costs nothing, small enough
-that a few of them fit a tight memory budget. A line longer than that is a block of its own.
+that a few of them fit a tight memory budget. A line longer than that is a block of its own. One that is too long
+for the memory is refused while it is read: three gigabytes of it may be three megabytes of gzip.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ import numpy.typing as npt
 
 from lookalike.errors import InputError
 from lookalike.io.faults import Faults
-from lookalike.io.places import Place
+from lookalike.io.limits import check_whole
+from lookalike.io.places import Place, check_encoding
 from lookalike.io.source import OnRead
 
 BLOCK_BYTES = 8 << 20
 _BOM = b"\xef\xbb\xbf"
-_UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 __all__ = ["BLOCK_BYTES", "Block", "Lines", "blocks", "lines_of", "pick"]
 
@@ -91,12 +92,14 @@ def blocks(place: Place, faults: Faults | None = None, on_read: OnRead | None = 
                 on_read(stream.taken())
             if start:
                 start = False
-                if data.startswith(_UTF16):
-                    raise InputError(f"{place.name}: is UTF-16; convert it to UTF-8 first")
+                check_encoding(place.name, data)
                 data = data.removeprefix(_BOM)
             if not data:
                 break
             cut = data.rfind(b"\n") + 1
+            begun = sum(map(len, tail))
+            if begun:
+                check_whole(f"{place.name}:{line}: the line", begun + (data.find(b"\n") + 1 or len(data)), place.memory)
             if not cut:
                 tail.append(data)
                 continue

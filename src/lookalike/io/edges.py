@@ -37,6 +37,7 @@ from lookalike.io.adjacency import Edges, Rows
 from lookalike.io.coding import Coder
 from lookalike.io.columns import check_types, is_text
 from lookalike.io.faults import FaultLog
+from lookalike.io.json_text import python_values
 from lookalike.io.messages import missing_column
 from lookalike.io.places import Place
 from lookalike.io.source import BATCH_BYTES, BATCH_ROWS, Batch, Flags, OnRead, Source
@@ -278,7 +279,11 @@ class EdgeSource:
             place = f"{self.files[batch.file]} row {batch.row + row}" if self.files else f"item {batch.first + row}"
             end = next((name for name, gone in zip(self._named, missing, strict=False) if gone[row]), None)
             weight = self._named[-1]
-            what = f"has no '{end}'" if end else f"has the {weight} {batch.rows.column(2)[row].as_py()!r}"
+            what = (
+                f"has no '{end}'"
+                if end
+                else f"has the {weight} {python_values(batch.rows.column(2).slice(row, 1))[0]!r}"
+            )
             rule = "" if end else f"; a weight is a number{'' if self._negative else ' from 0 on'}"
             if not self._log.skip:
                 raise InputError(f"{place} {what}{rule}")
@@ -375,7 +380,7 @@ def _numbers(column: pa.Array, where: str) -> F64Array:
     try:
         return pc.fill_null(column.cast(pa.string()).cast(pa.float64()), np.nan).to_numpy()  # type: ignore[no-any-return]
     except pa.ArrowInvalid:
-        return np.array([_number(text) for text in column.to_pylist()], np.float64)
+        return np.array([_number(text) for text in python_values(column)], np.float64)
 
 
 def _number(text: str | bytes | None) -> float:

@@ -10,7 +10,6 @@ anyway: the file itself stays. A file that is given twice in any other way is an
 
 from __future__ import annotations
 
-import glob
 import os
 import stat
 from collections.abc import Iterable, Sequence
@@ -19,7 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from lookalike.errors import InputError
-from lookalike.io.formats import DATA_ENDINGS, TEXT_ENDINGS, endings
+from lookalike.io.formats import DATA_ENDINGS, PICTURE_ENDINGS, TEXT_ENDINGS, endings
+from lookalike.io.patterns import has_magic, matches
 from lookalike.io.places import Place, compression_of, reading, spool, spool_stdin
 
 _HEAD = 8192
@@ -64,9 +64,9 @@ def _local(given: str, format: str | None) -> list[Place]:
                 with open(path, "rb") as stream:  # noqa: PTH123
                     return [_stream(spool(stream, given), given, format)]
             return [_file(path, format)]
-        if not glob.has_magic(path):
+        if not has_magic(path):
             raise InputError(f"{given}: no such file or folder")
-        found = sorted(match for match in glob.glob(path, recursive=True) if os.path.isfile(match))  # noqa: PTH207, PTH113
+        found = matches(path)
         if not found:
             raise InputError(f"{given}: no file matches this pattern")
         return [_file(match, format) for match in found]
@@ -83,9 +83,14 @@ def _folder(folder: str, format: str | None) -> list[Place]:
         raise InputError(f"{folder}: no data or text files in this folder")
     texts = format == "text" or all(endings(name)[0] not in DATA_ENDINGS for name in chosen)
     places = [_place(name, format) for name in chosen]
-    if texts and format in (None, "text"):
-        return [replace(place, format="text") for place in places if _is_text(place)]
-    return places
+    if not texts or format not in (None, "text"):
+        return places
+    readable = [replace(place, format="text") for place in places if _is_text(place)]
+    if not readable:
+        if any(endings(name)[0] in PICTURE_ENDINGS for name in chosen):
+            raise InputError(f"{folder}: holds pictures: give the folder with --images")
+        raise InputError(f"{folder}: no data or text files in this folder")
+    return readable
 
 
 def _choose(names: list[str], format: str | None) -> list[str]:
@@ -99,6 +104,8 @@ def _choose(names: list[str], format: str | None) -> list[str]:
 def _file(path: str, format: str | None) -> Place:
     place = _place(path, format)
     if place.format == "text" and format is None and not _is_text(place):
+        if endings(path)[0] in PICTURE_ENDINGS:
+            raise InputError(f"{path}: is a picture: give pictures with --images")
         raise InputError(
             f"{path}: neither a text file nor one of {' '.join(DATA_ENDINGS)}; say what it is with --format"
         )
@@ -138,11 +145,11 @@ def _remote(address: str, format: str | None) -> list[Place]:
         from fsspec.core import url_to_fs  # 0.27 s of imports that local files do not need
 
         system, path = url_to_fs(address)
-        if glob.has_magic(path):
-            matches = (
+        if has_magic(path):
+            visible = (
                 name for name in system.glob(path) if not _base(name).startswith(".") or _base(path).startswith(".")
             )
-            found = sorted(name for name in matches if system.isfile(name))
+            found = sorted(name for name in visible if system.isfile(name))
             if not found:
                 raise InputError(f"{address}: no file matches this pattern")
         elif system.isdir(path):

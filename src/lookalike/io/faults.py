@@ -53,7 +53,7 @@ class Faults:
         self.places.add(place)
         self.log.skipped += 1
         if len(self.log.messages) < _MOST_MESSAGES:
-            self.log.messages.append(message)
+            self.log.messages.append(str(InputError(message)))
 
     def settle(self, end: int) -> None:
         """All places below `end` have been looked at."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,7 @@ def open_files(
     limit: int | None = None,
     batch_rows: int = BATCH_ROWS,
     batch_bytes: int = BATCH_BYTES,
+    memory: int | None = None,
 ) -> Source:
     """Open files, patterns, folders, fsspec addresses or "-" (standard input) as one source.
 
@@ -41,10 +43,11 @@ def open_files(
         skip_bad: count broken rows and go on, instead of an error.
         limit: read only the first so many rows.
         batch_rows, batch_bytes: how much a batch may hold.
+        memory: what a run may hold; a row that is too large for it is refused before it is all in memory.
     """
     formats.check_format(format)
     check_limits(limit, batch_rows, batch_bytes)
-    places = expand(paths, format)
+    places = [replace(place, memory=memory) for place in expand(paths, format)]
     kind = TextSource if places[0].format == "text" else FileSource
     return kind(places, FaultLog(skip_bad), limit, batch_rows, batch_bytes)
 

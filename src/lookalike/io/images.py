@@ -10,7 +10,6 @@ Pixels are held of as many pictures as there are threads, and dropped when their
 
 from __future__ import annotations
 
-import glob
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,6 +21,8 @@ from numpy.typing import NDArray
 
 from lookalike.errors import InputError, OptionError
 from lookalike.io.faults import FaultLog
+from lookalike.io.formats import PICTURE_ENDINGS
+from lookalike.io.patterns import has_magic, matches
 from lookalike.io.pictures import BITS, FEATURES, features_of, needs_pillow
 from lookalike.io.places import Place, reading
 from lookalike.io.source import BATCH_BYTES, BATCH_ROWS
@@ -29,7 +30,7 @@ from lookalike.io.whole_files import WholeFiles
 
 __all__ = ["ENDINGS", "ImageSource", "open_images"]
 
-ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff")
+ENDINGS = PICTURE_ENDINGS
 
 _BITS_SIZE = 8
 _VECTOR_SIZE = 16
@@ -144,9 +145,9 @@ def _found(given: str) -> list[str]:
             return _below(path)
         if os.path.exists(path):  # noqa: PTH110
             return [path]
-        if not glob.has_magic(path):
+        if not has_magic(path):
             raise InputError(f"{given}: no such file or folder")
-        found = sorted(name for name in glob.glob(path, recursive=True) if _is_image(name))  # noqa: PTH207
+        found = [name for name in matches(path) if _is_image(name)]
         if not found:
             raise InputError(f"{given}: no image matches this pattern; images end in {' '.join(ENDINGS)}")
         return found

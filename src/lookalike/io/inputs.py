@@ -28,6 +28,7 @@ def open_source(
     limit: int | None = None,
     batch_rows: int = BATCH_ROWS,
     batch_bytes: int = BATCH_BYTES,
+    memory: int | None = None,
 ) -> Source:
     """Open anything that holds items: see this module and `lookalike.io.memory` for what may be given.
 
@@ -37,6 +38,7 @@ def open_source(
         skip_bad: for files, count broken rows and go on, instead of an error.
         limit: only the first so many rows.
         batch_rows, batch_bytes: how much a batch may hold.
+        memory: for files, what a run may hold; a row that is too large for it is refused while it is read.
     """
     if hasattr(items, "batches") and hasattr(items, "first_rows"):
         source: Source = items
@@ -56,6 +58,7 @@ def open_source(
         limit=limit,
         batch_rows=batch_rows,
         batch_bytes=batch_bytes,
+        memory=memory,
     )
 
 

@@ -20,6 +20,7 @@ ASCII stay as they are.
 from __future__ import annotations
 
 import base64
+import contextlib
 import datetime
 import decimal
 import json
@@ -31,9 +32,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lookalike.errors import InputError
+from lookalike.io.messages import reason
+
 _TEXT = pa.large_string()
 
-__all__ = ["literals", "members", "record_lines", "scalars"]
+__all__ = ["literals", "members", "python_values", "record_lines", "scalars"]
 
 
 def record_lines(rows: pa.RecordBatch) -> pa.Array:
@@ -63,7 +67,7 @@ def literals(array: pa.Array) -> pa.Array:
         return _or_null(text if pa.types.is_duration(kind) else _joined(['"', text, '"'], len(array)))
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
         return _strings(array)
-    return pa.array([json_literal(value) for value in _values(array)], _TEXT)
+    return pa.array([json_literal(value) for value in python_values(array)], _TEXT)
 
 
 def scalars(array: pa.Array) -> pa.Array:
@@ -129,28 +133,40 @@ def _or_null(text: pa.Array) -> pa.Array:
     return text.fill_null("null") if text.null_count else text
 
 
-def _values(array: pa.Array) -> list[Any]:
-    """Python values; nanosecond times, which Python does not have, are cut to microseconds."""
-    if "[ns" not in str(array.type):
-        try:
-            return list(array.to_pylist())
-        except UnicodeDecodeError:
-            pass
-    return list(array.cast(_python_type(array.type), safe=False).to_pylist())
+def python_values(array: pa.Array) -> list[Any]:
+    """Python values, whatever the array holds.
+
+    Where some text is not UTF-8, all of it comes as bytes. Nanosecond times, which Python does not have, are cut to
+    microseconds.
+
+    Raises:
+        InputError: for dates beyond the year 9999, decimals with more digits than their type has, and the like.
+    """
+    try:
+        if "[ns" not in str(array.type):
+            with contextlib.suppress(UnicodeDecodeError):
+                return list(array.to_pylist())
+        return list(array.cast(_python_type(array.type), safe=False).to_pylist())
+    except (ArithmeticError, ValueError, pa.ArrowException) as error:
+        raise InputError(f"a value of {array.type} can not be read: {reason(error)}") from error
 
 
 def _python_type(type: Any) -> Any:
     if pa.types.is_struct(type):
         return pa.struct([pa.field(field.name, _python_type(field.type)) for field in type])
+    if pa.types.is_map(type):
+        return pa.map_(_python_type(type.key_type), _python_type(type.item_type))
+    if pa.types.is_fixed_size_list(type):
+        return pa.list_(_python_type(type.value_type), type.list_size)
     if pa.types.is_list(type) or pa.types.is_large_list(type):
         return pa.large_list(_python_type(type.value_type))
-    if pa.types.is_timestamp(type):
+    if pa.types.is_timestamp(type) and type.unit == "ns":
         return pa.timestamp("us", tz=type.tz)
-    if pa.types.is_duration(type):
+    if pa.types.is_duration(type) and type.unit == "ns":
         return pa.duration("us")
     if pa.types.is_time64(type):
         return pa.time64("us")
-    if pa.types.is_string(type) or pa.types.is_large_string(type):
+    if pa.types.is_string(type) or pa.types.is_large_string(type) or pa.types.is_string_view(type):
         return pa.large_binary()
     return type
 

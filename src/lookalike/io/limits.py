@@ -1,4 +1,4 @@
-"""How much a copy may hold, and how much rows hold.
+"""How much may be held of what is read and copied, and how much rows hold.
 
 The size of rows is counted by rules that do not depend on how they were cut into batches: fixed widths, the
 bytes of texts, an offset for each text and list. So the size of two slices is the sum of theirs, and a row group
@@ -23,8 +23,10 @@ _LARGEST_GROUP = 1 << 30
 _BATCH_BYTES = 4 << 20
 _BATCH_ROWS = 16_384
 _AHEAD_BYTES = 32 << 20
+# Whatever the budget: a row of some megabytes is no reason to stop.
+_ALWAYS = 64_000_000
 
-__all__ = ["Room", "check_rows", "check_size", "size_of"]
+__all__ = ["Room", "check_rows", "check_size", "check_whole", "most_at_once", "size_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +124,17 @@ def check_size(what: str, size: int, memory: int | None) -> None:
         raise InputError(
             f"{what} {_amount(size)}, more than --memory allows; it needs about {_amount(size * _TIMES_HELD)}"
         )
+
+
+def most_at_once(memory: int | None) -> int:
+    """The bytes that one line, row or file may have, if it is held as a whole while it is read."""
+    return 2**62 if memory is None else max(memory, _ALWAYS) // _TIMES_HELD
+
+
+def check_whole(what: str, size: int, memory: int | None, *, hint: str = "") -> None:
+    """Raise `InputError` if what is being read is larger than `most_at_once`; `size` is what was seen of it so far."""
+    if size > most_at_once(memory):
+        raise InputError(f"{what} holds more than {_amount(most_at_once(memory))}, the most that --memory allows{hint}")
 
 
 def _amount(size: int) -> str:

@@ -30,6 +30,7 @@ from lookalike.errors import InputError
 from lookalike.io.arrays import array_column, bag_column, sparse_column, vector_column
 from lookalike.io.columns import FORM, check_types, plain
 from lookalike.io.messages import missing_column, reason
+from lookalike.io.sound import check_sound
 from lookalike.io.source import Batch, Flags, OnRead, cut
 
 __all__ = ["MemorySource", "to_table"]
@@ -119,11 +120,11 @@ def to_table(items: Any) -> pa.Table:
     try:
         for known, convert in _LIBRARIES.items():
             if module == known:
-                return convert(items)
+                return _sound(convert(items))
         if isinstance(items, Mapping):
             return _from_dict(items)
         if hasattr(items, "__arrow_c_stream__") or hasattr(items, "__arrow_c_array__"):
-            return _from_arrow_protocol(items)
+            return _sound(_from_arrow_protocol(items))
         if hasattr(items, "tocsr"):
             matrix = items.tocsr()
             return _table(sparse_column(matrix.indptr, matrix.indices, matrix.data, _WHERE))
@@ -135,6 +136,12 @@ def to_table(items: Any) -> pa.Table:
         return _table(_column(items.tolist() if isinstance(items, np.ndarray) else list(items), str))
     except (pa.ArrowException, UnicodeEncodeError, OverflowError) as error:
         raise InputError(f"{_WHERE}: {reason(error)}") from error
+
+
+def _sound(table: pa.Table) -> pa.Table:
+    """A table whose buffers others made; they may be forged or simply wrong."""
+    check_sound(table, _WHERE)
+    return table
 
 
 def _table(*columns: tuple[pa.Field, Any]) -> pa.Table:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 _LONGEST_REASON = 200
 _MOST_NAMES = 20
+_LONGEST_NAME = 80
 
 __all__ = ["missing_column", "reason", "shown"]
 
@@ -27,10 +28,10 @@ def reason(error: BaseException) -> str:
 
 
 def shown(names: Sequence[str]) -> str:
-    """Column names for a message, cut after the first twenty."""
+    """Column names for a message, cut after the first twenty, each after eighty characters."""
     if not names:
         return "none"
-    listed = ", ".join(str(name) for name in names[:_MOST_NAMES])
+    listed = ", ".join(_cut(str(name)) for name in names[:_MOST_NAMES])
     more = len(names) - _MOST_NAMES
     return f"{listed} and {more} more" if more > 0 else listed
 
@@ -40,3 +41,7 @@ def missing_column(where: str, column: str, names: Sequence[str]) -> str:
     close = difflib.get_close_matches(column, [str(name) for name in names], n=1)
     hint = f" (did you mean '{close[0]}'?)" if close else ""
     return f"{where}: no column '{column}'; its columns are: {shown(names)}{hint}"
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"

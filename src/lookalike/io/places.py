@@ -27,7 +27,9 @@ _MAGIC = {
     b"\xfd7zXZ\x00": "xz",
 }
 
-__all__ = ["Place", "Stream", "compression_of", "reading", "spool", "spool_stdin"]
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+
+__all__ = ["Place", "Stream", "check_encoding", "compression_of", "reading", "spool", "spool_stdin"]
 
 
 @contextlib.contextmanager
@@ -40,6 +42,9 @@ def reading(name: str, *, remote: bool = False) -> Iterator[None]:
         yield
     except LookalikeError:
         raise
+    except UnicodeDecodeError as error:
+        # Names of columns, and what Arrow says about broken values, are text for pyarrow whatever they hold.
+        raise InputError(f"{name}: holds a name that is not UTF-8") from error
     except (OSError, EOFError, lzma.LZMAError, pa.ArrowException) as error:
         raise InputError(f"{name}: {reason(error)}") from error
     except Exception as error:
@@ -58,6 +63,7 @@ class Place:
         format: one of `formats.FORMATS`.
         compression: "gzip", "zstd", "bz2", "xz" or None.
         system: an fsspec file system, or None for a local file.
+        memory: bytes that may be held while it is read, None for any number; what is larger is refused in time.
     """
 
     name: str
@@ -65,6 +71,7 @@ class Place:
     format: str
     compression: str | None = None
     system: Any = field(default=None, compare=False)
+    memory: int | None = field(default=None, compare=False)
 
     @property
     def remote(self) -> bool:
@@ -83,7 +90,7 @@ class Place:
         """The stored bytes as a `pyarrow.NativeFile`."""
         with reading(self.name, remote=self.remote):
             if self.system is None:
-                return pa.OSFile(self.path, "rb")
+                return pa.OSFile(os.fsencode(self.path), "rb")
             return pa.PythonFile(self.system.open(self.path, "rb"), mode="r")
 
     def stream(self) -> Stream:
@@ -138,6 +145,12 @@ class Stream(io.RawIOBase):
             with contextlib.suppress(Exception):
                 self._raw.close()
         super().close()
+
+
+def check_encoding(name: str, head: bytes) -> None:
+    """Raise `InputError` for text that begins as UTF-16 does, or UTF-32: as UTF-8 every other byte would be a zero."""
+    if head.startswith(_UTF16):
+        raise InputError(f"{name}: is UTF-16; convert it to UTF-8 first")
 
 
 def compression_of(head: bytes) -> str | None:

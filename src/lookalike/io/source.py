@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -9,6 +10,9 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+
+from lookalike.errors import InputError, ItemError
+from lookalike.printable import spelled
 
 BATCH_ROWS = 65_536
 # 16 MiB of text is 0.05 s of tokenising on one core: little to hold, long enough that calls cost nothing.
@@ -28,6 +32,7 @@ __all__ = [
     "cut",
     "describe",
     "locate",
+    "locating",
 ]
 
 
@@ -118,6 +123,16 @@ def describe(source: Source, number: int) -> str:
         return f"item {number}"
     file, row = source.locate(number)
     return f"{source.files[file]} row {row}"
+
+
+@contextlib.contextmanager
+def locating(batch: Batch, source: Source, rows: npt.NDArray[np.int64] | None = None) -> Iterator[None]:
+    """Say of an error about an item of a batch which row it is; item i is in row rows[i], or in row i of the batch."""
+    try:
+        yield
+    except ItemError as error:
+        row = batch.first + error.position if rows is None else int(rows[error.position])
+        raise InputError(f"{describe(source, row)}: {error}") from error
 
 
 def batch_bytes_for(memory: int, threads: int) -> int:

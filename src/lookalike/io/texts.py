@@ -8,11 +8,13 @@ from __future__ import annotations
 import pyarrow as pa
 
 from lookalike.io.columns import honest
-from lookalike.io.places import Place
+from lookalike.io.limits import check_whole
+from lookalike.io.places import Place, check_encoding
 from lookalike.io.whole_files import WholeFiles
 
 _SCHEMA = pa.schema([("path", pa.string()), ("text", pa.string())])
 _BOM = b"\xef\xbb\xbf"
+_PART_BYTES = 8 << 20
 
 __all__ = ["TextSource"]
 
@@ -25,9 +27,16 @@ class TextSource(WholeFiles[bytes]):
         return _SCHEMA
 
     def _load(self, place: Place) -> tuple[bytes, int]:
+        parts: list[bytes] = []
+        size = 0
         with place.stream() as stream:
-            text = stream.read().removeprefix(_BOM)
-            return text, stream.taken()
+            while part := stream.read(_PART_BYTES):
+                if not parts:
+                    check_encoding(place.name, part)
+                parts.append(part)
+                size += len(part)
+                check_whole(f"{place.name}: the text", size, place.memory)
+            return b"".join(parts).removeprefix(_BOM), stream.taken()
 
     def _size(self, value: bytes) -> int:
         return len(value)

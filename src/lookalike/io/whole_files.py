@@ -15,13 +15,14 @@ from typing import Any, Generic, NamedTuple, TypeVar, cast
 import pyarrow as pa
 
 from lookalike.errors import InputError
-from lookalike.io.columns import check_types, honest
+from lookalike.io.columns import check_types
 from lookalike.io.faults import FaultLog, Faults
 from lookalike.io.messages import missing_column
 from lookalike.io.places import Place
 from lookalike.io.source import Batch, Flags, OnRead
 from lookalike.io.watch import Watch
 from lookalike.parallel import ordered_map
+from lookalike.printable import spelled
 
 __all__ = ["WholeFiles"]
 
@@ -226,8 +227,7 @@ class WholeFiles(ABC, Generic[Value]):
         return answer
 
     def _batch(self, first: int, names: list[str], group: list[_Answer[Value]]) -> Batch:
-        paths = [self.places[answer.task.file].name.encode("utf-8", "surrogateescape") for answer in group]
-        columns = {"path": honest(pa.array(paths, pa.binary()).view(pa.string()))}
+        columns = {"path": pa.array([spelled(self.places[answer.task.file].name) for answer in group], pa.string())}
         if set(names) != {"path"}:
             columns |= self._columns([answer.value for answer in group if answer.value is not None])
         arrays = [columns[name] for name in names]

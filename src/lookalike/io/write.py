@@ -6,6 +6,7 @@ import contextlib
 import gzip
 import io
 import lzma
+import os
 import sys
 from collections.abc import Callable, Iterator
 from itertools import chain
@@ -98,7 +99,7 @@ def open_output(path: str | Path, compression: str | None) -> Iterator[Any]:
         with lzma.open(path, "wb") as packed:
             yield packed
         return
-    with pa.OSFile(str(path), "wb") as file:
+    with pa.OSFile(os.fsencode(path), "wb") as file:
         if compression is None:
             yield file
         elif compression == "gzip":

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 
-from lookalike.errors import InputError
+from lookalike.errors import InputError, ItemError, failed
 from lookalike.key import PUBLIC_KEY
 from lookalike.represent import shingle as kernels
 from lookalike.represent.buffers import memory, text_buffers
@@ -81,10 +81,14 @@ def _shingle_callable(
     for start, end in pairwise(offsets):
         text = raw[start:end].decode("utf-8", "replace")
         invalid += text.count("\ufffd") > raw.count(b"\xef\xbf\xbd", start, end)
-        cut = list(tokenize(text))
+        position = len(counts) - 1
+        try:
+            cut = list(tokenize(text))
+        except BaseException as error:
+            raise failed(tokenize, error, position) from error
         odd = next((token for token in cut if not isinstance(token, str)), None)
         if odd is not None:
-            raise InputError(f"the tokens callable gave {odd!r}: tokens must be strings")
+            raise ItemError(f"the tokens callable gave {odd!r}: tokens must be strings", position)
         tokens.extend(cut)
         counts.append(len(tokens))
     hashes = hash_strings([token.encode("utf-8", "surrogatepass") for token in tokens], key)

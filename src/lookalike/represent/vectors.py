@@ -103,7 +103,7 @@ def dense(items: pa.Array, dimensions: int | None = None, key: U64Array = PUBLIC
     block = _block(numbers, offsets, present, width)
     if unit > 1:
         block = block.view("<f4")
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         values = np.require(block, np.float32, ["C", "A"])
     fingerprints, largest = np.empty((len(items), 2), np.uint64), np.empty(len(items), np.uint32)
     fingerprint_vectors(values.view(np.uint32), key, fingerprints, largest)

@@ -49,6 +49,8 @@ TEXT_ENDINGS = frozenset(
 )
 # fmt: on
 
+PICTURE_ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff")
+
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd", ".bz2": "bz2", ".xz": "xz"}
 
 _MODULES = {
@@ -66,6 +68,7 @@ __all__ = [
     "COMPRESSIONS",
     "DATA_ENDINGS",
     "FORMATS",
+    "PICTURE_ENDINGS",
     "TEXT_ENDINGS",
     "Piece",
     "Reader",

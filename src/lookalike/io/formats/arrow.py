@@ -1,8 +1,11 @@
-"""Arrow IPC: the file format (.arrow, .feather version 2) and the stream format (which datasets writes)."""
+"""Arrow IPC: the file format (.arrow, .feather version 2) and the stream format (which datasets writes).
+
+Offsets come from the file as they are, so every batch is checked (`sound.py`) before anything follows them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -13,6 +16,7 @@ from lookalike.io.formats import Piece, Reading
 from lookalike.io.messages import missing_column, reason
 from lookalike.io.places import Place
 from lookalike.io.places import reading as naming
+from lookalike.io.sound import check_sound
 
 _MAGIC = b"ARROW1"
 
@@ -45,10 +49,13 @@ def pieces(place: Place, reading: Reading) -> Generator[Piece, None, None]:
         if reading.columns:
             file.select(reading.columns)
         row = 0
-        for rows in file.batches():
+        for number, rows in enumerate(file.batches()):
             reading.on_read(file.taken())
             if rows.num_rows:
-                yield Piece(row, rows.num_rows, rows if reading.wanted(row, rows.num_rows) else None)
+                wanted = reading.wanted(row, rows.num_rows)
+                if wanted:
+                    check_sound(rows, f"{place.name}: record batch {number}")
+                yield Piece(row, rows.num_rows, rows if wanted else None)
             row += rows.num_rows
 
 
@@ -63,10 +70,14 @@ class _Input:
         try:
             self._listed = self._raw.read(len(_MAGIC)) == _MAGIC
             self._open(None)
+            self.schema = self._reader.schema
+            _read_names(self.schema)
+        except UnicodeDecodeError as error:
+            self._raw.close()
+            raise InputError(f"{place.name}: not an Arrow file that can be read: names that are not UTF-8") from error
         except (OSError, pa.ArrowException) as error:
             self._raw.close()
             raise InputError(f"{place.name}: not an Arrow file that can be read: {reason(error)}") from error
-        self.schema = self._reader.schema
 
     def _open(self, options: Any) -> None:
         self._raw.seek(0)
@@ -121,6 +132,15 @@ class _Input:
 
     def __exit__(self, *_: object) -> None:
         self._raw.close()
+
+
+def _read_names(fields: Iterable[Any]) -> None:
+    """Look at every name, at any depth: one that is not UTF-8 raises only when it is asked for."""
+    for field in fields:
+        assert isinstance(field.name, str)
+        kind = getattr(field.type, "storage_type", field.type)
+        if not pa.types.is_dictionary(kind):
+            _read_names(kind.field(index) for index in range(kind.num_fields))
 
 
 class Sink:

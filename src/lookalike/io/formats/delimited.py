@@ -10,6 +10,7 @@ order mark, its header line and the line ending that this has.
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import re
@@ -18,6 +19,7 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pcsv
@@ -27,8 +29,9 @@ from lookalike.io.columns import bytes_of, honest, is_text
 from lookalike.io.faults import FaultLog, Faults
 from lookalike.io.formats import Piece, Reading
 from lookalike.io.json_text import literals, scalars
+from lookalike.io.limits import most_at_once
 from lookalike.io.messages import missing_column, reason
-from lookalike.io.places import Place, Stream
+from lookalike.io.places import Place, Stream, check_encoding
 
 _BLOCK_BYTES = 8 << 20
 _LARGEST_BLOCK = 2**31 - 1
@@ -123,7 +126,14 @@ def _stubborn(
                 raise InputError(f"{place.name}: not a table that can be read: {_worded(error)}") from error
             if size == _LARGEST_BLOCK:
                 raise InputError(f"{place.name}: a row is larger than 2 GB; is there a quote never closed?") from error
-            size = min(size * 8, _LARGEST_BLOCK)
+            # Arrow holds a block and what it makes of it twice as often as others do.
+            most = max(_BLOCK_BYTES, most_at_once(place.memory) // 2)
+            if size >= most:
+                raise InputError(
+                    f"{place.name}:{_line_longer_than(place, most)}: a row of more than {most / 1e6:,.0f} MB, "
+                    "the most that --memory allows; is there a quote never closed?"
+                ) from error
+            size = min(size * 8, _LARGEST_BLOCK, most)
 
 
 def _parsed(
@@ -151,7 +161,8 @@ def _parsed(
     # Columns go by number, since a name may hold bytes that are not UTF-8; the header is then the first row.
     numbers = [str(number) for number in range(len(names))]
     with place.stream() as stream:
-        batches = pcsv.open_csv(
+        batches = _opened(
+            on_invalid,
             pa.PythonFile(_Ended(stream, b"\n" + end.encode()), mode="r"),
             # One thread: row numbers of bad rows are known only then.
             read_options=pcsv.ReadOptions(block_size=size, use_threads=False, column_names=numbers),
@@ -167,7 +178,7 @@ def _parsed(
         )
         seen = 0
         held: pa.RecordBatch | None = None
-        for rows in batches:
+        for rows in _quietly(batches, on_invalid):
             reading.on_read(stream.taken())
             if not rows.num_rows:
                 continue
@@ -180,6 +191,36 @@ def _parsed(
             held = held.slice(0, max(0, held.num_rows - 1))
         if held is not None:
             yield held
+
+
+def _opened(on_invalid: Any, *arguments: Any, **options: Any) -> Any:
+    with _unasked(on_invalid):
+        return pcsv.open_csv(*arguments, **options)
+
+
+def _quietly(batches: Any, on_invalid: Any) -> Iterator[pa.RecordBatch]:
+    while True:
+        with _unasked(on_invalid):
+            rows = next(batches, None)
+        if rows is None:
+            return
+        yield rows
+
+
+@contextlib.contextmanager
+def _unasked(on_invalid: Any) -> Iterator[None]:
+    """While Arrow reads: do not print that it could not ask about a row that is not UTF-8; it raises an error then."""
+    before = sys.unraisablehook
+
+    def hook(unraisable: Any) -> None:
+        if unraisable.object is not on_invalid or not isinstance(unraisable.exc_value, UnicodeDecodeError):
+            before(unraisable)
+
+    sys.unraisablehook = hook
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
 
 
 class _Ended(io.RawIOBase):
@@ -208,6 +249,7 @@ def _worded(error: pa.ArrowException) -> str:
 def manner(place: Place) -> Manner:
     """How a file begins: its byte order mark and its header line."""
     head = place.head(_HEAD_BYTES)
+    check_encoding(place.name, head)
     mark = _BOM if head.startswith(_BOM) else b""
     if head.startswith(b"\x00"):
         raise InputError(f"{place.name}: not a text file")
@@ -271,6 +313,26 @@ def _lines_of_rows(place: Place, numbers: set[int]) -> dict[int, int]:
                 break
         before = line
     return lines
+
+
+def _line_longer_than(place: Place, most: int) -> int:
+    """The line on which the first row begins that has more than `most` bytes; nothing of it is held."""
+    line, row_line = 1, 1
+    at, row_at = 0, 0
+    open_quote = False
+    with place.stream() as stream:
+        while part := stream.read(_BLOCK_BYTES):
+            data = np.frombuffer(part, np.uint8)
+            quoted = (np.cumsum(data == ord('"'), dtype=np.int64) % 2 == 1) != open_quote
+            breaks = np.flatnonzero(data == ord("\n"))
+            begins = np.concatenate([[row_at], at + breaks[~quoted[breaks]] + 1])
+            lines = np.concatenate([[row_line], line + np.searchsorted(breaks, begins[1:] - at)])
+            over = np.flatnonzero(np.diff(begins, append=at + len(data)) > most)
+            if len(over):
+                return int(lines[over[0]])
+            row_at, row_line = int(begins[-1]), int(lines[-1])
+            at, line, open_quote = at + len(data), line + len(breaks), bool(quoted[-1])
+    return row_line
 
 
 def _open_line(place: Place) -> int:

@@ -18,6 +18,7 @@ from lookalike.io.blocks import Block
 from lookalike.io.columns import merge_json
 from lookalike.io.faults import Faults
 
+_SHOWN_KEY = 40
 _INT64 = range(-(2**63), 2**63)
 
 __all__ = ["array_of", "dump_line", "load_line", "objects", "type_of", "types_of", "wrong_type"]
@@ -58,10 +59,22 @@ def objects(block: Block, name: str, faults: Faults) -> Iterator[tuple[int, Row]
         else:
             if not isinstance(value, dict):
                 problem = f"{_word(value)}, not an object"
+            elif (not line.isascii() or b"\\u" in line) and (key := _odd_key(value)) is not None:
+                problem = f"the key {key[:_SHOWN_KEY]!r} is not UTF-8"
         if problem:
             faults.report(number, f"{name}:{number}: {problem}")
         else:
             yield number, value
+
+
+def _odd_key(value: Any) -> str | None:
+    """A key, at any depth, that no column and no field of a column can be called: one with a lone surrogate."""
+    inside = value if isinstance(value, list) else value.values() if isinstance(value, dict) else ()
+    if isinstance(value, dict):
+        for key in value:
+            if any("\ud800" <= character <= "\udfff" for character in key):
+                return str(key)
+    return next((key for each in inside if (key := _odd_key(each)) is not None), None)
 
 
 def wrong_type(row: Row, types: Mapping[str, Any], strict: Iterable[str]) -> str | None:

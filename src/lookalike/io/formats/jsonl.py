@@ -13,7 +13,7 @@ The types of columns:
 
 Strings are never taken for dates, whatever they look like. Integers beyond 64 bits are text. Of a repeated
 key the last value counts. A key that a row lacks is null; a column must be in the first block of its file.
-Blank lines are no rows.
+Blank lines are no rows. A row that is nested too deep for parsers is a bad row (`depth.py`).
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ import pyarrow.json as pj
 from lookalike.errors import InputError
 from lookalike.io.blocks import Block, Lines, blocks, lines_of, pick
 from lookalike.io.columns import bytes_of, honest, merge_json
+from lookalike.io.depth import DEEPEST, too_deep
 from lookalike.io.faults import FaultLog, Faults
 from lookalike.io.formats import Piece, Reading
 from lookalike.io.formats.json_rows import array_of, objects, types_of, wrong_type
@@ -133,6 +134,8 @@ def _blocks(place: Place, faults: Faults, reading: Reading | None) -> Iterator[B
             raise InputError(
                 f"{place.name}: holds one JSON array; one object per line is needed (jq -c '.[]' makes that)"
             )
+        for number in too_deep(block).tolist():
+            faults.report(number, f"{place.name}:{number}: nested more than {DEEPEST} levels deep")
         yield block
 
 
@@ -144,15 +147,15 @@ def _known_count(block: Block, reading: Reading) -> int | None:
 
 
 def _block_types(place: Place, block: Block, faults: Faults) -> dict[str, Any]:
-    if not faults.places:
+    rows = _rows_in(block)
+    if not faults.places and rows is not None:
         try:
             # One thread: with more, the order of keys that only some rows have is not the same every time.
             table = _read(block.data, None, "infer", threads=False)
-        except pa.ArrowInvalid:
-            pass
-        else:
-            if table.num_rows == _rows_in(block) and not _lossy(table):
+            if table.num_rows == rows and not _lossy(table):
                 return {field.name: _undated(field.type) for field in table.schema}
+        except (pa.ArrowInvalid, UnicodeDecodeError):
+            pass
     return types_of(row for _, row in objects(block, place.name, faults))
 
 
@@ -171,6 +174,8 @@ class _Parser:
         if len(block.data) >= _LARGEST_LINE:
             raise InputError(f"{self._place.name}:{block.line}: a line of more than 2 GB can not be read")
         data, expected = self._good(block)
+        if expected is None:
+            return self._slow(block)
         if data.isspace() or not data:
             return _batch(pa.table({name: pa.nulls(0, self._type(name)) for name in self._columns}))
         for attempt in (self._told, self._inferred):
@@ -179,19 +184,19 @@ class _Parser:
                 if table is None or table.num_rows != expected or _lossy(table, self._reading.fixed):
                     continue
                 rows = _batch(table)
-            except pa.ArrowException:
+                self._guess.update({field.name: field.type for field in table.schema})
+            except (pa.ArrowException, UnicodeDecodeError):  # also for a key that is not UTF-8
                 continue
-            self._guess.update({field.name: field.type for field in table.schema})
             return rows
         return self._slow(block)
 
-    def _good(self, block: Block) -> tuple[bytes, int]:
-        """The block without lines that are known to be bad, and how many lines are left."""
+    def _good(self, block: Block) -> tuple[bytes, int | None]:
+        """The block without lines that are known to be bad, and how many rows are left, None if not all are objects."""
         known = self._reading.faults.places
         if not known or known.isdisjoint(range(block.line, block.end)):
             return block.data, _rows_in(block)
         lines = lines_of(block, blank=False, without=known)
-        return b"".join(pick(block, lines, np.ones(len(lines), np.bool_))), len(lines)
+        return b"".join(pick(block, lines, np.ones(len(lines), np.bool_))), _rows_in(block, lines)
 
     def _type(self, name: str) -> Any:
         return self._reading.fixed.get(name, self._guess.get(name, pa.null()))
@@ -248,13 +253,22 @@ class _Parser:
         return pa.RecordBatch.from_arrays(arrays, names=list(self._columns))
 
 
-def _rows_in(block: Block) -> int:
-    """How many rows Arrow should find; -1 if it would take something for a row that is not an object."""
+def _rows_in(block: Block, lines: Lines | None = None) -> int | None:
+    """How many rows Arrow should find in a block, or in these lines of it; None if Arrow must not see it.
+
+    A null where a row should be is a row for Arrow, and where it is the first of what a thread parses, the end of the
+    process. So it gets nothing but lines that begin as objects do.
+    """
     data = np.frombuffer(block.data, np.uint8)
-    firsts = data[np.concatenate([[0], block.breaks[:-1] + 1])]
-    if (firsts == ord("n")).any():
-        return -1
-    return len(lines_of(block, blank=False, without=set())) if (firsts <= 0x20).any() else block.count
+    if lines is None:
+        firsts = data[np.concatenate([np.zeros(1, np.int64), block.breaks[:-1] + 1])] if len(data) else data
+        if (firsts == ord("{")).all():
+            return block.count
+        lines = lines_of(block, blank=False, without=set())
+    for start, end in zip(lines.starts.tolist(), lines.ends.tolist(), strict=True):
+        if data[start] != ord("{") and not block.data[start:end].lstrip().startswith(b"{"):
+            return None
+    return len(lines)
 
 
 def _read(data: bytes, schema: pa.Schema | None, others: str, threads: bool = True) -> pa.Table:

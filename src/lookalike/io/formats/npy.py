@@ -7,7 +7,7 @@ at an address are read whole.
 from __future__ import annotations
 
 import contextlib
-import io
+import math
 from collections.abc import Callable, Generator, Iterator, Mapping
 from typing import Any, BinaryIO, cast
 
@@ -19,10 +19,13 @@ from numpy.typing import NDArray
 from lookalike.errors import InputError, LookalikeError
 from lookalike.io.arrays import array_column, array_field
 from lookalike.io.formats import Piece, Reading
+from lookalike.io.limits import check_whole
 from lookalike.io.messages import missing_column, reason
 from lookalike.io.places import Place
 
-__all__ = ["array_pieces", "count", "header", "load", "mapped", "opening", "pieces", "schema"]
+__all__ = ["array_pieces", "count", "header", "load", "mapped", "opening", "pieces", "read_whole", "schema"]
+
+_PART_BYTES = 8 << 20
 
 Header = tuple[tuple[int, ...], bool, "np.dtype[Any]"]
 Cut = Callable[[int, int], pa.Array]
@@ -105,7 +108,24 @@ def load(place: Place) -> NDArray[Any]:
         if not place.remote and place.compression is None:
             return mapped(place.path, 0)
         with place.stream() as stream:
-            return npy_format.read_array(cast(BinaryIO, io.BytesIO(stream.read())), allow_pickle=False)
+            return read_whole(cast(BinaryIO, stream), place, place.name)
+
+
+def read_whole(stream: BinaryIO, place: Place, what: str) -> NDArray[Any]:
+    """The array in a stream, copied into memory, if it is not too large for it."""
+    shape, by_columns, dtype = header(stream)
+    if dtype.hasobject:
+        raise ValueError("it holds Python objects")
+    count = math.prod(shape)
+    check_whole(f"{what}: the array", count * dtype.itemsize, place.memory)
+    out = bytearray()
+    # Some at a time: the shape may be a lie, and memory for all of it be asked for in vain.
+    while len(out) < count * dtype.itemsize:
+        part = stream.read(min(_PART_BYTES, count * dtype.itemsize - len(out)))
+        if not part:
+            raise ValueError(f"it ends after {len(out):,} of {count * dtype.itemsize:,} bytes")
+        out += part
+    return np.ndarray(shape, dtype, out, order="F" if by_columns else "C")
 
 
 def mapped(path: str, start: int) -> NDArray[Any]:

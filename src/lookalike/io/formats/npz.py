@@ -19,13 +19,12 @@ from zipfile import ZIP_STORED, ZipFile, ZipInfo
 
 import numpy as np
 import pyarrow as pa
-from numpy.lib import format as npy_format
 from numpy.typing import NDArray
 
 from lookalike.errors import InputError
 from lookalike.io.arrays import SPARSE, array_column, array_field, sparse_column
 from lookalike.io.formats import Piece, Reading
-from lookalike.io.formats.npy import Cut, array_pieces, header, mapped, opening
+from lookalike.io.formats.npy import Cut, array_pieces, header, mapped, opening, read_whole
 from lookalike.io.places import Place
 
 _USUAL = ("vectors", "embeddings", "arr_0")
@@ -141,7 +140,7 @@ class Archive:
             if member.compress_type == ZIP_STORED and not self._place.remote:
                 return mapped(self._place.path, self._start(member))
             with self._zip.open(member) as stream:
-                return npy_format.read_array(cast(BinaryIO, stream), allow_pickle=False)
+                return read_whole(cast(BinaryIO, stream), self._place, f"{self._place.name}: {name}")
 
     def _start(self, member: ZipInfo) -> int:
         """Where the bytes of a member begin: behind its header, which ends with its name and an extra field."""

@@ -11,6 +11,7 @@ not on the batches in which they came.
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 from bisect import bisect_right
 from collections.abc import Generator, Iterator
@@ -24,6 +25,7 @@ import pyarrow.parquet as pq
 from lookalike.errors import InputError
 from lookalike.io.behind import Behind
 from lookalike.io.crew import Crew
+from lookalike.io.footer import Footer, read_footer
 from lookalike.io.formats import Piece, Reading
 from lookalike.io.formats.row_groups import Stitched, encode
 from lookalike.io.limits import check_rows, check_size, size_of
@@ -73,7 +75,7 @@ def groups(place: Place, reading: Reading) -> Generator[tuple[int, Piece], None,
     if 0 in reading.faults.places:
         return
     try:
-        file = _opened(place)
+        file, footer = _opened_with_footer(place)
     except InputError as error:
         reading.faults.report(0, str(error))
         return
@@ -90,7 +92,10 @@ def groups(place: Place, reading: Reading) -> Generator[tuple[int, Piece], None,
                 yield group, Piece(row, metadata.num_rows, None)
                 row += metadata.num_rows
             else:
-                for rows in _decoded(place, file, group, names, reading):
+                at_once = _rows_at_once(
+                    f"{place.name}: row group {group}", footer, group, metadata.num_rows, names, reading
+                )
+                for rows in _decoded(place, file, group, at_once, names, reading):
                     check_rows(place.name, row, rows, reading.memory)
                     yield group, Piece(row, rows.num_rows, rows)
                     row += rows.num_rows
@@ -105,11 +110,35 @@ def groups(place: Place, reading: Reading) -> Generator[tuple[int, Piece], None,
 
 
 def _opened(place: Place) -> Any:
+    """The file, to be asked for its schema and its row groups; what it says of columns may end the process."""
     source = place.open()
     try:
-        return pq.ParquetFile(source, pre_buffer=False, buffer_size=_BUFFER_BYTES)
-    except (OSError, pa.ArrowException) as error:
+        with _opening(place):
+            return pq.ParquetFile(source, pre_buffer=False, buffer_size=_BUFFER_BYTES)
+    except BaseException:
         source.close()
+        raise
+
+
+def _opened_with_footer(place: Place) -> tuple[Any, Footer]:
+    """The file, and what its footer says about its columns."""
+    source = place.open()
+    try:
+        with _opening(place):
+            file = pq.ParquetFile(source, pre_buffer=False, buffer_size=_BUFFER_BYTES)
+            return file, read_footer(file, source, place.name)
+    except BaseException:
+        source.close()
+        raise
+
+
+@contextlib.contextmanager
+def _opening(place: Place) -> Iterator[None]:
+    try:
+        yield
+    except UnicodeDecodeError as error:
+        raise InputError(f"{place.name}: not a Parquet file that can be read: names that are not UTF-8") from error
+    except (OSError, pa.ArrowException) as error:
         raise InputError(f"{place.name}: not a Parquet file that can be read: {reason(error)}") from error
 
 
@@ -124,14 +153,13 @@ def _checked(place: Place, schema: pa.Schema, reading: Reading) -> list[str] | N
 
 
 def _decoded(
-    place: Place, file: Any, group: int, names: list[str] | None, reading: Reading
+    place: Place, file: Any, group: int, at_once: int, names: list[str] | None, reading: Reading
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of a row group, in batches of equal numbers of rows.
+    """The rows of a row group, in batches of `at_once` rows.
 
     Where rows grow (files sorted by length), the rest of the row group is decoded again in smaller batches.
     """
     where = f"{place.name}: row group {group}"
-    at_once = _rows_at_once(where, file.metadata.row_group(group), names, reading)
     done, again = 0, True
     while again:
         again = False
@@ -165,15 +193,15 @@ def _usual_size(rows: pa.RecordBatch) -> int:
     return (size_of(rows) - size_of(largest)) // 8
 
 
-def _rows_at_once(where: str, group: Any, names: list[str] | None, reading: Reading) -> int:
+def _rows_at_once(where: str, footer: Footer, group: int, rows: int, names: list[str] | None, reading: Reading) -> int:
     size = 0
-    for column in map(group.column, range(group.num_columns)):
-        if names is None or column.path_in_schema.split(".")[0] in names:
-            size += int(column.total_uncompressed_size)
-            if column.has_dictionary_page:
-                stored = column.data_page_offset - column.dictionary_page_offset
-                check_size(f"{where}: the dictionary of '{column.path_in_schema}' holds", stored, reading.memory)
-    each = max(1, size // max(1, int(group.num_rows)))
+    for column, path in enumerate(footer.paths):
+        if names is None or path.split(".")[0] in names:
+            chunk = footer.chunk(group, column)
+            size += max(0, chunk.size)
+            if chunk.dictionary is not None:
+                check_size(f"{where}: the dictionary of '{path}' holds", chunk.dictionary, reading.memory)
+    each = max(1, size // max(1, rows))
     return max(1, min(reading.batch_rows, reading.batch_bytes // each))
 
 
@@ -193,31 +221,28 @@ class Layout:
     @classmethod
     def of(cls, place: Place) -> Layout:
         """The layout of a file, read from its metadata."""
-        with _opened(place) as file:
-            return cls(file.schema_arrow, _options(file.metadata, file.schema))
+        file, footer = _opened_with_footer(place)
+        with file:
+            return cls(file.schema_arrow, _options(file.metadata, file.schema, footer))
 
 
-def _options(metadata: Any, schema: Any) -> dict[str, Any]:
+def _options(metadata: Any, schema: Any, footer: Footer) -> dict[str, Any]:
     options: dict[str, Any] = {"compression": {}, "use_dictionary": [], "write_statistics": [], "column_encoding": {}}
-    paths = [schema.column(index).path for index in range(len(schema))]
-    for index, path in enumerate(paths):
+    for index, path in enumerate(footer.paths):
         options["compression"][path] = "zstd"
         if not metadata.num_row_groups:
             options["use_dictionary"].append(path)
             options["write_statistics"].append(path)
             continue
-        column = metadata.row_group(0).column(index)
-        if column.compression == "UNCOMPRESSED":
-            options["compression"][path] = "none"
-        else:
-            options["compression"][path] = column.compression.lower()
+        column = footer.chunk(0, index)
+        options["compression"][path] = column.codec
         if any("DICTIONARY" in encoding for encoding in column.encodings):
             options["use_dictionary"].append(path)
         elif chosen := set(column.encodings) & set(_CHOSEN_ENCODINGS):
             options["column_encoding"][path] = min(chosen)
-        if column.is_stats_set:
+        if column.statistics:
             options["write_statistics"].append(path)
-        options["write_page_index"] = bool(getattr(column, "has_offset_index", False))
+        options["write_page_index"] = column.page_index
     if not options["column_encoding"]:
         del options["column_encoding"]
     if metadata.format_version in ("1.0", "2.4", "2.6"):
@@ -225,7 +250,7 @@ def _options(metadata: Any, schema: Any) -> dict[str, Any]:
     options["use_deprecated_int96_timestamps"] = any(
         schema.column(index).physical_type == "INT96" for index in range(len(schema))
     )
-    options["use_compliant_nested_type"] = not any(path.endswith(".list.item") for path in paths)
+    options["use_compliant_nested_type"] = not any(path.endswith(".list.item") for path in footer.paths)
     orders = {metadata.row_group(group).sorting_columns for group in range(metadata.num_row_groups)}
     if len(orders) == 1 and (order := orders.pop()):
         options["sorting_columns"] = order

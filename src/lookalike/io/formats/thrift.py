@@ -13,7 +13,7 @@ _LONG_LIST = 15
 
 Struct = dict[int, tuple[int, Any]]
 
-__all__ = ["I16", "I32", "I64", "LIST", "STRUCT", "Struct", "parse", "serialize"]
+__all__ = ["BINARY", "I16", "I32", "I64", "LIST", "STRUCT", "Struct", "parse", "serialize"]
 
 
 def parse(data: bytes) -> Struct:
