@@ -28,6 +28,7 @@ The options of the first three:
     against     `dedup` only: another collection; what is like one of its items is removed too
     memory      what may be held of the collection, such as "4GB"; more is spilled to a temporary folder
     audit       how many items of a random sample are compared exactly with all others, to measure the recall
+    strict      an alarm of the certificate is an error
     bands, rows b and r for those who know, instead of recall
     seed        the same seed gives the same result, always; where items come from strangers, a random number of 128
                 bits that is kept secret, so that nobody can prepare items that collide
@@ -47,6 +48,7 @@ from lookalike.io import Source, open_source
 from lookalike.pipeline import Found, find
 from lookalike.planning import plan_for
 from lookalike.progress import SILENT, Progress
+from lookalike.reporting import check_strict
 from lookalike.results import Clusters, Dedup, Pairs
 from lookalike.searching import Neighbors, find_neighbors
 from lookalike.sources import Reading, edges_of
@@ -199,7 +201,9 @@ def _find(verb: str, items: Any, options: dict[str, Any]) -> Found:
     config = make_config(**options)
     reading["memory"] = config.memory
     other = None if against is None else open_source(against, **{k: v for k, v in reading.items() if k != "limit"})
-    return find(open_source(items, **reading), config, progress, verb=verb, against=other)
+    found = find(open_source(items, **reading), config, progress, verb=verb, against=other)
+    check_strict(found)
+    return found
 
 
 @cache

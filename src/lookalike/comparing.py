@@ -15,10 +15,13 @@ from typing import TypeAlias
 import numpy as np
 import pyarrow as pa
 
+from lookalike.certify.joined import LOW, JoinedSample
+from lookalike.certify.missed import JoinedTerms, joined_terms
 from lookalike.certify.recall import PairTally
 from lookalike.collection import Collection
 from lookalike.collide.buckets import Buckets, Likeness, Walk
 from lookalike.collide.fold import Folds
+from lookalike.collide.giant_bands import GiantBands
 from lookalike.collide.group import Groups
 from lookalike.connecting import Connecting
 from lookalike.counts import Counts
@@ -39,7 +42,7 @@ from lookalike.specimens import Specimens
 from lookalike.store.matches import Matches
 from lookalike.store.rows import Rows
 from lookalike.store.work import Work, spilling
-from lookalike.types import BoolArray, F64Array, I64Array, U16Array, U32Array, U64Array
+from lookalike.types import BoolArray, F64Array, I64Array, Sets, U16Array, U32Array, U64Array
 from lookalike.verify.signatures import missing_bits, signature_distances
 
 __all__ = ["Comparing", "Led"]
@@ -56,6 +59,8 @@ _MANY = 256
 _DRAWN = 20_000
 # Pairs that are rather compared than estimated: an estimate near max_pairs may be on its wrong side.
 _COUNTED = 1_000_000
+# Joined pairs whose band keys are made anew at a time.
+_REMADE = 1024
 
 
 # Gives pairs of rows, some at a time.
@@ -96,6 +101,8 @@ class Comparing:
     # Compares matches by what their items are made of, where that is asked for.
     literals: Literals | None = None
     connected: bool = False
+    # Whether rows are what band keys were made of, so that joined pairs can tell about those that were missed.
+    tells: bool = False
     spilled: int = 0
     # Pairs of items that the matches so far stand for.
     pairs: int = 0
@@ -103,9 +110,12 @@ class Comparing:
     stores: list[Rows] = field(default_factory=list)
     # The fingerprints by parts.
     _prints: list[U64Array] = field(default_factory=list)
+    joined: JoinedSample = field(default_factory=JoinedSample.empty)
+    giant_bands: GiantBands = field(default_factory=lambda: GiantBands(0, 0))
 
     def load(self, groups: Grouped, sizes: U32Array) -> None:
         """Read the items that share a bucket again; a store of rows for each part of them."""
+        self.giant_bands = groups.giant_bands
         if self.judge is None:
             self.parts = list(groups.parts(np.zeros(len(sizes), np.int64), 1))
             return
@@ -263,6 +273,7 @@ class Comparing:
                 self._estimate(join.buckets, join.rows, store, items)
                 for left, right, similarity in self._verified(store, _tasks(join.pairs()), items):
                     self._note(items[left], items[right], similarity, matches, tally)
+                self._tell_joined(part, store, tally)
                 return []
         elif large.any():
             # What is left of these buckets is found as the bands find it, not surely, and so has no place in the tally.
@@ -273,10 +284,43 @@ class Comparing:
             lists = BucketLists.whole(store, giant, partial(judge.scan, threads=self.threads), room)
         if lists is None:
             return []
+        led: list[Led] = []
+        before = self.counts.led_items
         if self.connected:
             self._connect(lists, items, matches, tally)
-            return []
-        return self._led(lists, items, matches, tally, rank)
+        else:
+            led = self._led(lists, items, matches, tally, rank)
+        if isinstance(lists, Join) and self.counts.led_items == before:
+            self._tell_joined(part, store, tally)
+        elif tally is not None:
+            tally.giants = True
+        return led
+
+    def _tell_joined(self, part: Part, store: Rows, tally: PairTally | None) -> None:
+        """Let the tally know that giant buckets were joined, and what a sample of their pairs tells."""
+        if tally is None:
+            return
+        tally.giants = True
+        if not self.tells:
+            return
+        sample, weights = self.joined, self.joined.expanded()
+        chances = tally.chances(self.scale.share(sample.similarities))
+        terms: JoinedTerms | None = None
+        for at in range(0, max(1, len(weights)), _REMADE):
+            some = slice(at, at + _REMADE)
+            left, right = sample.left[some], sample.right[some]
+            hits = self._keys(part, store, left) == self._keys(part, store, right)
+            giant = self.giant_bands.of(left), self.giant_bands.of(right)
+            more = joined_terms(chances[some], weights[some], hits, *giant)
+            terms = more if terms is None else terms + more
+        tally.joined = terms
+
+    def _keys(self, part: Part, store: Rows, items: I64Array) -> U64Array:
+        """The band keys of some items, one row each, from the elements that are compared."""
+        rows, back = np.unique(np.searchsorted(part.items, items), return_inverse=True)
+        offsets, values = store.gather(rows)
+        keys = self.measure.keys(Sets(offsets, values, np.zeros((len(rows), 2), np.uint64)))
+        return keys.T[back]
 
     def _led(
         self, lists: Lists, items: I64Array, matches: Matches, tally: PairTally | None, rank: I64Array | None
@@ -395,14 +439,17 @@ class Comparing:
         return len(matches) - before
 
     def similarity_of(self, left: I64Array, right: I64Array) -> F64Array:
-        """The similarity of any two items of one part, however low."""
+        """The similarity of any two items of one part, however low; NaN for two of which rows are not held together.
+
+        Only the audit connects items that share no bucket with others.
+        """
         out = np.full(len(left), np.nan)
         if self.judge is None:
             return out
         for part, store in zip(self.parts, self.stores, strict=True):
-            at = np.searchsorted(part.items, left)
-            mine = np.flatnonzero(part.items[np.minimum(at, len(part.items) - 1)] == left)
-            rows = at[mine], np.searchsorted(part.items, right[mine])
+            places = [np.minimum(np.searchsorted(part.items, each), len(part.items) - 1) for each in (left, right)]
+            mine = np.flatnonzero((part.items[places[0]] == left) & (part.items[places[1]] == right))
+            rows = places[0][mine], places[1][mine]
             whole = store.take(0, len(store)) if store.file is None else None
             parts = self._compared(store, whole, *rows, self.judge.lowest)
             out[mine] = self.judge.similarity(np.concatenate([np.empty(0), *parts]))
@@ -484,6 +531,10 @@ class Comparing:
             sure = np.full(len(left), hits is None)
             ends, bands = hits or (np.zeros(len(left) + 1, np.int64), np.empty(0, np.uint16))
             tally.add(self.scale.share(similarity), weights, sure, ends, bands)
+            if hits is None and self.tells:
+                low = np.minimum(self.giant_bands.number(left), self.giant_bands.number(right)) <= LOW
+                one, other = np.minimum(left, right)[low], np.maximum(left, right)[low]
+                self.joined.offer(one, other, similarity[low], weights[low])
         matches.add(np.minimum(left, right), np.maximum(left, right), similarity)
         self.pairs += int(weights.sum())
         if self.all_pairs and self.pairs + self.folds.within > self.max_pairs:

@@ -74,6 +74,8 @@ class Config:
     memory: int = 1 << 30
     # Items of the random sample that is compared exactly with all others; 0 leaves the audit out.
     audit: int = 1000
+    # Whether a certificate that raises an alarm is an error.
+    strict: bool = False
     # Items that cannot be compared are counted instead of refused.
     skip_bad: bool = False
     # Only items with the same value in this column are compared.
@@ -123,6 +125,7 @@ def make_config(
     max_pairs: int = 10**9,
     memory: int | str | None = None,
     audit: int = 1000,
+    strict: bool = False,
     skip_bad: bool = False,
 ) -> Config:
     """A validated `Config`; an error names the option, its value and what is allowed."""
@@ -212,6 +215,7 @@ def make_config(
         max_pairs=int(max_pairs),
         memory=default_memory() if memory is None else parse_bytes("memory", memory),
         audit=int(audit),
+        strict=bool(strict),
         skip_bad=bool(skip_bad),
         group_by=group_by,
         report_by=report_by,

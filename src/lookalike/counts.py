@@ -44,3 +44,5 @@ class Counts:
     # Items of giant lists that were compared with leaders only, and those that could not even be examined that way.
     led_items: int = 0
     unexamined_items: int = 0
+    # Pairs that the bands missed and the audit found.
+    audit_pairs: int = 0

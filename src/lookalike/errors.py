@@ -5,7 +5,8 @@
     ├── ExtraError    a library that is not installed; it is an ImportError, too
     ├── InputError    something that was read: a file, a row, a column, a type
     │   └── ItemError an item of a batch; whoever knows the batch says where it is
-    └── OutputError   something that could not be written
+    ├── OutputError   something that could not be written
+    └── CertificateError   a run that does not vouch for itself, where that was asked for (`strict`)
 
 Every message is one line, in which nothing acts on a terminal whatever the names and values in it are. The command line
 prints it and exits with the error's `exit_code`; a traceback is never a user's answer.
@@ -16,7 +17,16 @@ import threading
 
 from lookalike.printable import printable
 
-__all__ = ["ExtraError", "InputError", "ItemError", "LookalikeError", "OptionError", "OutputError", "failed"]
+__all__ = [
+    "CertificateError",
+    "ExtraError",
+    "InputError",
+    "ItemError",
+    "LookalikeError",
+    "OptionError",
+    "OutputError",
+    "failed",
+]
 
 
 class LookalikeError(Exception):
@@ -70,3 +80,9 @@ def _own(error: KeyboardInterrupt) -> bool:
 
 class OutputError(LookalikeError):
     """The output exists already, or could not be written whole."""
+
+
+class CertificateError(LookalikeError):
+    """The parts of the certificate contradict one another, or one of them raises an alarm."""
+
+    exit_code = 3

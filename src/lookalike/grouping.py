@@ -15,6 +15,7 @@ import numpy as np
 
 from lookalike.cluster.components import union_groups
 from lookalike.collide.fold import Folds, lead_buckets
+from lookalike.collide.giant_bands import GiantBands
 from lookalike.collide.group import Groups, group
 from lookalike.counts import Counts
 from lookalike.parallel import ordered_map
@@ -56,6 +57,7 @@ class Grouped:
     bands: list[Groups] = field(default_factory=list)
     meets: BoolArray = field(default_factory=lambda: np.zeros(0, np.bool_))
     giant: BoolArray = field(default_factory=lambda: np.zeros(0, np.bool_))
+    giant_bands: GiantBands = field(default_factory=lambda: GiantBands(0, 0))
 
     def wanted(self) -> BoolArray:
         """The items that verification needs."""
@@ -136,19 +138,25 @@ def group_bands(
     progress: Progress,
 ) -> Grouped:
     """The buckets of every band, over the active items."""
-    grouped = Grouped([], np.zeros(len(active), np.bool_), np.zeros(len(active), np.bool_))
+    meets, giant_items = np.zeros((2, len(active)), np.bool_)
+    grouped = Grouped([], meets, giant_items, GiantBands(len(active), bands))
     tasks = [(band, span) for band in range(bands) for span in spans(int(active.sum()), memory // max(1, threads))]
 
-    def work(task: tuple[int, tuple[int, int]]) -> tuple[int, Groups]:
+    def work(task: tuple[int, tuple[int, int]]) -> tuple[int, Groups, I64Array]:
         band, (low, high) = task
         keys, items = sketches.select("keys", band, active, low, high)
-        return band, group(keys, items, grouped.giant, most=most)
+        giant = np.zeros(len(active), np.bool_)
+        buckets = group(keys, items, giant, most=most)
+        return band, buckets, np.flatnonzero(giant) if buckets.giants else np.empty(0, np.int64)
 
     found: list[list[Groups]] = [[] for _ in range(bands)]
     with progress.stage("grouping", len(tasks), "steps") as stage:
-        for band, buckets in ordered_map(work, tasks, threads):
+        for band, buckets, giant in ordered_map(work, tasks, threads):
             found[band].append(buckets)
             grouped.meets[buckets.members] = True
+            if len(giant):
+                grouped.giant[giant] = True
+                grouped.giant_bands.mark(band, giant)
             counts.giant_buckets += buckets.giants
             counts.largest_bucket = max(counts.largest_bucket, buckets.largest)
             stage.advance()

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from lookalike.certify.recall import PairTally
@@ -18,7 +19,7 @@ from lookalike.store.arrays import Arrays, DamagedError, write_arrays
 from lookalike.store.matches import Matches
 from lookalike.store.work import Work, spilling
 from lookalike.theory import Plan
-from lookalike.types import F64Array
+from lookalike.types import BoolArray, F64Array
 
 __all__ = ["Matched", "chance_of", "matches_file"]
 
@@ -56,10 +57,12 @@ class Matched:
     spilled: int
     # Texts of a few items, by item number, to look at.
     specimens: dict[int, str]
+    # Which of the pairs of the audit were found by nothing else.
+    missed: BoolArray
 
     def save(self, work: Work) -> None:
         """Leave it in the work folder, where the matches are settled already."""
-        arrays: dict[str, NDArray[Any]] = {"leader": self.folds.leader}
+        arrays: dict[str, NDArray[Any]] = {"leader": self.folds.leader, "missed": self.missed.view(np.uint8)}
         if self.clustering is not None:
             arrays |= {"keeper": self.clustering.keeper, "similarity": self.clustering.similarity}
         data = {
@@ -103,4 +106,5 @@ class Matched:
             file.data["seconds"],
             file.data["spilled"],
             dict(file.data["specimens"]),
+            file.read("missed").view(np.bool_),
         )

@@ -15,10 +15,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from lookalike.certify.audit import Audited
 from lookalike.certify.recall import PairTally
 from lookalike.cluster.keep import KeepPolicy, keep_order, parse_keep
 from lookalike.clustering import best_copies, cluster
 from lookalike.collection import Collection, open_collection
+from lookalike.collide.fold import Folds
 from lookalike.collide.group import PROBE
 from lookalike.comparing import Comparing, too_many
 from lookalike.config import Config, check_options
@@ -158,6 +160,7 @@ class _Run:
             self.collection, self.measure, judge, config.scale, folds, counts, self.work, config.memory,
             config.threads, self.progress, self.verb == "pairs", config.max_pairs, specimens, fingerprints,
             self._literals(len(sizes)), config.cluster == "components",
+            config.verify == "exact" and self.measure.name == "jaccard",
         )  # fmt: skip
         del fingerprints
         try:
@@ -165,6 +168,9 @@ class _Run:
             self._lap("reading again")
             order = None if rank is None else rank[best_copies(folds, rank)]
             led = comparing.compare(matches, tally, order)
+            missed = self._missed(sketched.audit, folds, matches)
+            if not counts.led_items and config.verify == "exact" and not config.verify_text:
+                counts.audit_pairs = self._add_missed(sketched.audit, missed, folds, matches)
             self._lap("comparing")
             clustering = None
             if self.verb != "pairs":
@@ -178,7 +184,26 @@ class _Run:
         pairs = sum(folds.unfolded(left, right) for left, right, _ in matches.stretches()) + folds.within
         spilled = sketches.spilled + comparing.spilled + matches.spilled
         spilled += 0 if comparing.literals is None else comparing.literals.spilled
-        return Matched(folds, matches, pairs, clustering, tally, counts, self.seconds, spilled, specimens.texts)
+        return Matched(folds, matches, pairs, clustering, tally, counts, self.seconds, spilled, specimens.texts, missed)
+
+    def _missed(self, audited: Audited | None, folds: Folds, matches: Matches) -> BoolArray:
+        """Which pairs of the audit are of different items, and not among the matches."""
+        if audited is None:
+            return np.zeros(0, np.bool_)
+        a, b = (folds.leader[each].astype(np.int64) for each in (audited.left, audited.right))
+        # Items that are identical to those compared against are removed as such, and not compared with one another.
+        same = (a == b) | (np.maximum(a, b) < folds.references)
+        found: BoolArray = same | matches.contains(np.minimum(a, b), np.maximum(a, b))
+        return ~found
+
+    def _add_missed(self, audited: Audited | None, missed: BoolArray, folds: Folds, matches: Matches) -> int:
+        """Put the pairs that only the audit found among the matches; for how many pairs of items they stand."""
+        if audited is None or not missed.any():
+            return 0
+        ends = folds.leader[np.stack([audited.left[missed], audited.right[missed]])].astype(np.int64)
+        (left, right), at = np.unique(np.sort(ends, axis=0), axis=1, return_index=True)
+        matches.add(left, right, audited.similarities[missed][at])
+        return folds.unfolded(left, right)
 
     def _literals(self, items: int) -> Literals | None:
         """What compares matches by what they are made of, where that is asked for and there are any."""

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict
 from importlib.metadata import version
 from typing import Any
@@ -13,6 +14,7 @@ import numpy as np
 
 from lookalike.certificate import certify
 from lookalike.config import WEIGHTS
+from lookalike.errors import CertificateError
 from lookalike.io.images import ImageSource
 from lookalike.items import Items
 from lookalike.key import seed_shown
@@ -23,7 +25,7 @@ from lookalike.spec import VERSION as SPEC_VERSION
 from lookalike.types import BoolArray, I64Array
 from lookalike.wording import counted
 
-__all__ = ["cluster_report", "compared", "noun", "report", "warnings"]
+__all__ = ["check_strict", "cluster_report", "compared", "noun", "report", "warnings"]
 
 # Columns of the histogram: a hundredth of a similarity, or so many up to the largest distance that counts.
 _BIN = 0.01
@@ -70,7 +72,7 @@ def report(found: Found) -> dict[str, Any]:
         }
         if planned.width is not None:
             out["width"] = planned.width
-        out["certificate"] = certify(config, planned, matched, found.sketched.audit)
+        out["certificate"] = certificate_of(found)
         for pair in out["certificate"].get("audit", {}).get("missed", []):
             pair["a"], pair["b"] = ids_of(found, np.array([pair["a"], pair["b"]], np.int64)).to_pylist()
         out["curve"] = [
@@ -90,6 +92,21 @@ def report(found: Found) -> dict[str, Any]:
     return out
 
 
+def check_strict(found: Found) -> None:
+    """Refuse a run whose certificate raises an alarm, if that was asked for."""
+    if found.config.strict and found.plan is not None:
+        alarms = certificate_of(found)["alarms"]
+        if alarms:
+            raise CertificateError(f"strict: {'; '.join(alarms)}; nothing is written")
+
+
+def certificate_of(found: Found) -> dict[str, Any]:
+    """How much of what there is was found."""
+    assert found.plan is not None
+    about = f"{found.config.scale} on {compared(found.items)}"
+    return certify(found.config, found.plan, found.matched, found.sketched.audit, about)
+
+
 def _of_text(found: Found) -> dict[str, Any]:
     """How texts became sets or bags, where it is not the plain way."""
     config = found.config
@@ -98,11 +115,26 @@ def _of_text(found: Found) -> dict[str, Any]:
     out: dict[str, Any] = {}
     if config.measure in ("weighted-jaccard", "cosine"):
         out["weights"] = config.weights or WEIGHTS[0]
+    else:
+        sizes = found.sketched.sketches.column("sizes")[found.collection.references :]
+        out["median_shingles"] = float(np.median(sizes[sizes > 0])) if sizes.any() else 0.0
+        out["shingles_needed"] = _needed(found)
     if config.html:
         out["html"] = True
     if config.max_share is not None:
         out["max_share"] = config.max_share
     return out
+
+
+def _needed(found: Found) -> int:
+    """How many shingles a text needs for one changed word in its middle to leave it at the threshold.
+
+    A word is in k shingles of words, and (of five letters with a space) in k + 5 of characters. Of n shingles n - k are
+    shared then, of n + k in all: n = k(1+t)/(1-t).
+    """
+    shingle, threshold = found.config.shingle, found.config.threshold
+    touched = shingle.k if shingle.kind == "word" else shingle.k + 5
+    return math.ceil(touched * (1.0 + threshold) / (1.0 - threshold) - 1e-9) if threshold < 1.0 else 0
 
 
 def _told(found: Found, share: float) -> float:
@@ -230,6 +262,12 @@ def warnings(data: dict[str, Any]) -> list[str]:
             f"{data['short'] / items:.0%} of the items are shorter than {data['compared']}: they have one shingle, the "
             "whole, and match only if it is the same; a smaller shingle size may serve better"
         )
+    if 0 < data.get("median_shingles", 0) < data.get("shingles_needed", 0) and not few:
+        out.append(
+            f"half of the items have {data['median_shingles']:.0f} shingles or fewer ({data['compared']}): one changed "
+            f"word takes them below {data['threshold']:g}, so many near-duplicates are none here. For short records "
+            "try char:4 or word:1 as the shingle and a threshold of 0.5 to 0.6"
+        )
     if data["empty"] > 0.05 * items and not few:
         what = ": no word at all" if data["form"] == "text" else ""
         out.append(f"{data['empty'] / items:.0%} of the items have nothing to compare{what}")
@@ -255,11 +293,4 @@ def warnings(data: dict[str, Any]) -> list[str]:
             f"one cluster holds {data['largest_cluster'] / items:.0%} of all items: look whether they are what you "
             "take for the same"
         )
-    out += data.get("certificate", {}).get("recall", {}).get("suspicious", [])
-    audit, recall = data.get("certificate", {}).get("audit"), data.get("certificate", {}).get("recall", {})
-    if audit and audit["recall"] is not None and recall.get("low") is not None and audit["high"] < recall["low"]:
-        out.append(
-            f"the audit found {audit['recall']:.1%} of its pairs, below what the plan explains "
-            f"({recall['low']:.1%}): please report this"
-        )
-    return out
+    return out + [f"{alarm}: please report this" for alarm in data.get("certificate", {}).get("alarms", [])]

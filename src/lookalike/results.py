@@ -55,7 +55,8 @@ class _Result(Tabular):
     @cached_property
     def report(self) -> dict[str, Any]:
         """What went in, what was found and how: every count, cap, skip and replacement."""
-        return report(self._found)
+        out = report(self._found)
+        return out | {"warnings": warnings(out)}
 
     def __len__(self) -> int:
         return int(self.table.num_rows)

@@ -54,7 +54,7 @@ __all__ = ["RunFolder", "describe_run", "is_one_file", "results_of", "write_run"
 _WORK, _REPORT, _PAGE, _RUN = "work", "report.json", "report.html", "run.json"
 _TABLES = ("removed.parquet", "pairs.parquet", "clusters.parquet")
 # Options that decide how a run is computed, not what comes out, or that stand in its description in another way.
-_NOT_DECISIVE = ("threads", "memory", "shingle", "of_text")
+_NOT_DECISIVE = ("threads", "memory", "shingle", "of_text", "strict")
 
 
 def is_one_file(path: str | Path, *, lines: bool = False) -> bool:

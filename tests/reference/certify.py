@@ -81,3 +81,41 @@ def poisson_tails(count: int, mean: float) -> tuple[Decimal, Decimal]:
             below += mass
             mass *= m / (k + 1)
         return below + mass, 1 - below
+
+
+@dataclass(frozen=True)
+class GiantPair:
+    """A pair that collided in some bands; `left` and `right` are the bands in which its items are in giant buckets."""
+
+    chance: float
+    weight: float
+    bands: frozenset[int]
+    left: frozenset[int]
+    right: frozenset[int]
+
+    def both_giant(self, without: frozenset[int]) -> bool:
+        return bool(self.left - without) and bool(self.right - without)
+
+
+def giant_estimate(pairs: Sequence[GiantPair], b: int) -> tuple[float, float, float, float]:
+    """m₁, m₂, the variance of independent pairs and V, pair by pair: see `certify/missed.py`."""
+    missed = before = independent = 0.0
+    alone, one, two = [0.0] * b, [0.0] * b, [0.0] * b
+    for pair in pairs:
+        odds = (1 - pair.chance) / pair.chance
+        a, cross = odds / b, odds / (b * (b - 2)) ** 0.5
+        if len(pair.bands) == 1:
+            (band,) = pair.bands
+            others = [each for each in range(b) if each != band]
+            before += sum(not pair.both_giant(pair.bands | {other}) for other in others) / (b - 1) * pair.weight * a
+            if not pair.both_giant(pair.bands):
+                missed += pair.weight * a
+                independent += pair.weight**2 * a * (1 + a)
+                alone[band] += pair.weight * (a * (1 + a)) ** 0.5
+                one[band] += pair.weight * cross
+        if len(pair.bands) == 2 and not pair.both_giant(pair.bands):
+            for band in pair.bands:
+                two[band] += pair.weight * cross
+    mean_one, mean_two = sum(one) / b, sum(two) / b
+    covariance = b / (b - 1) * sum((x - mean_one) * (y - mean_two) for x, y in zip(one, two, strict=True))
+    return missed, before, independent, spread(alone) - covariance

@@ -468,7 +468,7 @@ class Audit:
     """A random sample of items, compared exactly with all later ones while they pass by."""
 
     def __init__(
-        self, threshold: float, sample: int = 1000, seed: int = 0, probe_from: int = 0, most: int = 50
+        self, threshold: float, sample: int = 1000, seed: int = 0, probe_from: int = 0, most: int = 250
     ) -> None:
         """Items before `probe_from` may be sampled, but are not compared with those before them."""
         if not 0.0 < threshold <= 1.0:

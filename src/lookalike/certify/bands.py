@@ -48,13 +48,18 @@ WIDEST = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Hits:
-    """What the bands did with the found pairs, in cells of almost one similarity; row i is cell i, column j band j."""
+    """What the bands did with the found pairs, in cells of almost one similarity; row i is cell i, column j band j.
+
+    `hits` counts the pairs that collided in a band, `alone` those that did so nowhere else, `twice` those that did so
+    in just one other band.
+    """
 
     similarities: F64Array
     chances: F64Array
     pairs: F64Array
     hits: I64Array
     alone: I64Array
+    twice: I64Array
 
     @property
     def bands(self) -> int:
@@ -122,8 +127,12 @@ class CurvePoint:
     curve: float
 
 
-def band_test(cells: Hits) -> BandTest:
-    """Whether one band, or all together, collided too often or too rarely."""
+def band_test(cells: Hits, *, biased: bool = False) -> BandTest:
+    """Whether one band, or all together, collided too often or too rarely.
+
+    Pairs that collide often are the ones that giant buckets take away. What is left is `biased`: bands can be compared
+    with one another, but not with what is expected of all.
+    """
     b, n = cells.bands, float(cells.pairs.sum())
     hits = cells.hits.sum(axis=0).astype(np.float64)
     rate = cells.rates()
@@ -142,7 +151,7 @@ def band_test(cells: Hits) -> BandTest:
         p.append(max(unlikely[band], _student_p(logs[band], others, least)))
     odd = sorted(band for band in apart if p[band] * b < ALARM)
     z = [_deviate(p[band], hits[band] - expected) for band in range(b)]
-    all_z, all_p = _all_bands(cells, hits, rate)
+    all_z, all_p = (0.0, 1.0) if biased else _all_bands(cells, hits, rate)
     rest = hits[healthy]
     return BandTest(
         hits=[int(h) for h in hits],

@@ -41,7 +41,7 @@ class Rowed(Protocol):
 class RowAudit:
     """A random sample of rows, compared exactly with all later ones while they pass by."""
 
-    def __init__(self, judge: Rowed, sample: int, seed: int = 0, probe_from: int = 0, most: int = 50) -> None:
+    def __init__(self, judge: Rowed, sample: int, seed: int = 0, probe_from: int = 0, most: int = 250) -> None:
         """Items before `probe_from` may be sampled, but are not compared with those before them."""
         self._judge, self.sample, self.seed, self.probe_from, self.most = judge, sample, seed, probe_from, most
         self._halvings = self._seen = self._compared = self._empty = 0

@@ -49,6 +49,7 @@ def clusters(
     memory: o.Memory = None,
     workdir: o.Workdir = None,
     audit: o.Audit = 1000,
+    strict: o.Strict = False,
 ) -> None:
     """Group similar items: `cluster`, `size`, `id`, `kept` (the item that stands for it) and `similarity` to it.
 

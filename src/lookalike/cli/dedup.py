@@ -73,6 +73,7 @@ def dedup(
     workdir: o.Workdir = None,
     resume: o.Resume = False,
     audit: o.Audit = 1000,
+    strict: o.Strict = False,
     report_by: o.ReportBy = None,
 ) -> None:
     """Remove near-duplicates. -o FILE writes the kept rows; -o FOLDER also what was removed, for what, and why.
@@ -136,5 +137,3 @@ def dedup(
         say(f"  {counted(report['documents_emptied'], 'document')} left out: nothing remained of them", quiet=quiet)
     if to_folder and report["pairs_left_out"]:
         say(f"  no pairs.parquet: {report['pairs']:,} pairs are more than --max-pairs {max_pairs:,}", quiet=quiet)
-    for warning in report["warnings"]:
-        say(f"  warning: {warning}", quiet=quiet)

@@ -136,13 +136,17 @@ class Job:
     def find(self, work: Work | None = None) -> Found:
         """Run the pipeline."""
         from lookalike.pipeline import find
+        from lookalike.reporting import check_strict
         from lookalike.store.work import Work
 
         work = work or Work(spill_to=self.workdir)
         if not gc.isenabled():  # all is loaded: from here on garbage may be large
             gc.freeze()
             gc.enable()
-        return find(self.source, self.config, progress_for(self.quiet), verb=self.verb, against=self.against, work=work)
+        progress = progress_for(self.quiet)
+        found = find(self.source, self.config, progress, verb=self.verb, against=self.against, work=work)
+        check_strict(found)
+        return found
 
 
 def prepare(verb: str, given: dict[str, Any]) -> Job:
@@ -266,3 +270,5 @@ def summary(found: Found, headline: str, report: dict[str, Any], *, quiet: bool)
         say(f"  {counted(counts.skipped_rows, 'broken row')} skipped; the first: {found.items.source.bad[0]}")
     if counts.bad_items:
         say(f"  the first that cannot be compared: {found.sketched.bad[0]}")
+    for warning in report["warnings"]:
+        say(f"  warning: {warning}")

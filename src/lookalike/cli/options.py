@@ -323,6 +323,11 @@ Audit = Annotated[
     typer.Option("--audit", min=0, help="Items of the sample that is compared exactly with all; 0 for none.",
                  rich_help_panel=_EXPERT),
 ]  # fmt: skip
+Strict = Annotated[
+    bool,
+    typer.Option("--strict", help="Fail, and write nothing, if the certificate raises an alarm.",
+                 rich_help_panel=_EXPERT),
+]  # fmt: skip
 ReportBy = Annotated[
     str | None,
     typer.Option("--report-by", help="Tell removals by this column instead of by file.", rich_help_panel=_EXPERT),

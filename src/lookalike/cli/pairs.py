@@ -48,6 +48,7 @@ def pairs(
     memory: o.Memory = None,
     workdir: o.Workdir = None,
     audit: o.Audit = 1000,
+    strict: o.Strict = False,
 ) -> None:
     """List every pair of similar items: the columns `a`, `b` and `similarity`, each pair once, sorted.
 

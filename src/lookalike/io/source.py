@@ -12,7 +12,6 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lookalike.errors import InputError, ItemError
-from lookalike.printable import spelled
 
 BATCH_ROWS = 65_536
 # 16 MiB of text is 0.05 s of tokenising on one core: little to hold, long enough that calls cost nothing.

@@ -101,7 +101,7 @@ def _band_ticks(bands: int) -> list[float]:
 
 
 def _estimate(report: Fields, data: Fields) -> Markup | None:
-    recall = record(data, "recall")
+    recall = record(data, "estimate")
     if number(recall, "recall") is None:
         return None
     result = f"{probability(number(recall, 'recall'))}"
@@ -147,7 +147,9 @@ def _audit(report: Fields, data: Fields) -> Markup | None:
         f"{counted(full, 'sampled item')} had more matches than the audit takes up; the later ones are not in it."
         if full
         else "",
-        "Its interval lies below the estimate's: pairs are lost by something other than the plan." if overruled else "",
+        "Its interval and the estimate's have nothing in common: pairs are lost by something other than the plan."
+        if overruled
+        else _hidden(audit),
     ]
     return _part(
         "The audit",
@@ -194,7 +196,8 @@ def _intervals(report: Fields, data: Fields) -> Markup | None:
     rows = [
         (label, fields)
         for label, fields in (
-            ("The estimate, over all pairs", record(data, "recall")),
+            ("Together", record(data, "recall")),
+            ("The estimate, over all pairs", record(data, "estimate")),
             ("The audit, over its sample", record(data, "audit")),
             ("The plan: every pair compared" if compares_all(report) else f"The plan, for a pair at {at}", plan),
         )
@@ -253,8 +256,12 @@ def _plural(report: Fields) -> str:
 
 
 def _disagrees(data: Fields) -> bool:
-    high, low = number(record(data, "audit"), "high"), number(record(data, "recall"), "low")
-    return high is not None and low is not None and high < low
+    return bool(record(data, "recall").get("contradiction"))
+
+
+def _hidden(audit: Fields) -> str:
+    hidden = number(audit, "hidden")
+    return "" if hidden is None else f"A fault that loses less than {hidden:.1%} of the pairs could have escaped it."
 
 
 def _interval(fields: Fields) -> str:
