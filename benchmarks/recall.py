@@ -24,7 +24,7 @@ from rich.table import Table
 
 import lookalike
 from lookalike.theory import expected_recall
-from tests.reference.text import shingles
+from lookalike.twin.text import shingles
 
 THRESHOLDS = (0.5, 0.7, 0.8, 0.9)
 SEEDS = 20

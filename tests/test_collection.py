@@ -24,8 +24,9 @@ from lookalike.io import open_source
 from lookalike.outcome import clusters_table, pairs_table, removed_table
 from lookalike.pipeline import Found, find
 from lookalike.results import Dedup
+from lookalike.twin import text
 from tests.near_copies import near_copies
-from tests.reference import collection, sets, text
+from tests.reference import collection, sets
 from tests.templates import KINDS, templates
 
 THRESHOLD = 0.5

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from lookalike.explain import compare_texts
 from lookalike.shingle import parse_shingle
-from tests.reference.text import shingles
+from lookalike.twin.text import shingles
 
 LOWER = frozenset({"lower"})
 

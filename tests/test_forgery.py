@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 import lookalike
+from lookalike.twin.hashing import PUBLIC, hash_bytes, key_of
 from tests.reference.forgery import forged_bytes, forged_words
-from tests.reference.hashing import PUBLIC, hash_bytes, key_of
 
 SENTENCE = "the quick brown fox jumped over fifteen lazy dogs near our old river bank today"
 

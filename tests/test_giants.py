@@ -29,7 +29,8 @@ from lookalike.measures.sets import SetJudge
 from lookalike.outcome import clusters_table, pairs_table, removed_table
 from lookalike.pipeline import Found, find
 from lookalike.store.rows import Rows
-from tests.reference import collection, hashing
+from lookalike.twin import hashing
+from tests.reference import collection
 from tests.reference import sets as reference
 from tests.templates import KINDS, templates
 

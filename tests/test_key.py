@@ -17,9 +17,9 @@ from lookalike.represent.text import shingle_texts, spans_of
 from lookalike.represent.vectors import dense, packed_bits
 from lookalike.represent.weights import count_shingles
 from lookalike.shingle import parse_shingle
+from lookalike.twin import hashing
+from lookalike.twin import text as twin
 from lookalike.types import U64Array
-from tests.reference import hashing
-from tests.reference import text as twin
 
 GOLDEN: dict[str, Any] = json.loads((Path(__file__).parent / "golden" / "vectors.json").read_text(encoding="ascii"))
 

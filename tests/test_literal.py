@@ -10,9 +10,9 @@ import pytest
 
 import lookalike
 from lookalike.errors import OptionError
+from lookalike.twin.hashing import PUBLIC
 from tests.near_copies import near_copies
 from tests.reference.forgery import forged_bytes, forged_words
-from tests.reference.hashing import PUBLIC
 from tests.templates import templates
 
 SENTENCE = "the quick brown fox jumped over fifteen lazy dogs near our old river bank today"

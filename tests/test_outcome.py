@@ -11,8 +11,9 @@ import pyarrow as pa
 import pytest
 
 import lookalike
+from lookalike.twin import text
 from tests.near_copies import near_copies
-from tests.reference import sets, text
+from tests.reference import sets
 
 LOWER = frozenset({"lower"})
 OPTIONS: dict[str, Any] = {"shingle": "word:2", "threshold": 0.5, "bands": 200, "rows": 1}

@@ -21,8 +21,9 @@ from lookalike.outcome import pairs_table
 from lookalike.pipeline import find
 from lookalike.results import Dedup
 from lookalike.store.work import Work
+from lookalike.twin import hashing, text
 from tests.near_copies import near_copies
-from tests.reference import hashing, sets, text
+from tests.reference import sets
 
 # A pair at the lowest threshold used here, 0.2, shares none of 200 one-row bands with probability 0.8^200 = 4e-20.
 SURE: dict[str, Any] = {"bands": 200, "rows": 1}

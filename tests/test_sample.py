@@ -20,9 +20,9 @@ from lookalike.io import open_source
 from lookalike.items import open_items
 from lookalike.measures import Jaccard
 from lookalike.measures.texts import Texts
+from lookalike.twin.text import shingles
 from tests.near_copies import near_copies
 from tests.reference.sets import jaccard
-from tests.reference.text import shingles
 
 
 def measured(items: Any, **options: Any) -> tuple[dict[float, float], int]:

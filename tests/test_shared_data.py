@@ -31,8 +31,8 @@ import pytest
 
 import lookalike
 from lookalike.theory import expected_recall
+from lookalike.twin.text import shingles
 from tests.reference.sets import jaccard
-from tests.reference.text import shingles
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 LOWER = frozenset({"lower"})

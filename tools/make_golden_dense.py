@@ -19,7 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from tests.reference import bits, hashing, vectors
+from lookalike.twin import hashing
+from tests.reference import bits, vectors
 
 OUTPUT = Path(__file__).resolve().parents[1] / "tests" / "golden" / "dense.json"
 

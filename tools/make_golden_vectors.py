@@ -27,9 +27,10 @@ from collections.abc import Set
 from pathlib import Path
 from typing import Any
 
-from tests.reference import hashing, weighted
-from tests.reference import text as twin
+from lookalike.twin import hashing
+from lookalike.twin import text as twin
 from tests.reference import vectors as sparse
+from tests.reference import weighted
 from tests.reference.vectors import vector_fingerprint
 
 OUTPUT = Path(__file__).resolve().parents[1] / "tests" / "golden" / "vectors.json"

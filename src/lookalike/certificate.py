@@ -59,6 +59,7 @@ def certify(config: Config, plan: Plan, matched: Matched, audited: Audited | Non
     if audited is not None:
         sample, details = _audit(config, plan, matched, audited)
         out |= details
+    out["alarms"] += _faults(matched)
     headline = _headline(plan, matched, estimate, sample)
     sure = bool(headline.alarm) or headline.basis in _CERTAIN
     if not sure and audited is not None and _saw_all(config, matched, audited):
@@ -68,6 +69,22 @@ def certify(config: Config, plan: Plan, matched: Matched, audited: Audited | Non
     if sample is not None:
         out["audit"]["hidden"] = sample.hidden(headline.usual, _APART)
     out["statement"] = _statement(config, plan, matched, out, about)
+    return out
+
+
+def _faults(matched: Matched) -> list[str]:
+    """What the checks of single steps found."""
+    counts, out = matched.counts, []
+    if counts.faulty_items:
+        out.append(
+            f"{counts.faulty_items:,} of {counts.checked_items:,} items that were made into sets and band keys again, "
+            "slowly, came out differently"
+        )
+    if counts.lost_pairs:
+        out.append(
+            f"{counts.lost_pairs:,} of {counts.checked_pairs:,} matching pairs of buckets that were compared again are "
+            "not among the results"
+        )
     return out
 
 

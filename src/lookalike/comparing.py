@@ -438,6 +438,23 @@ class Comparing:
             self._note(items[left], items[right], similarity, matches, None)
         return len(matches) - before
 
+    def match_again(self, left: I64Array, right: I64Array) -> BoolArray:
+        """Which pairs of items match, by plain intersections of their rows where these are sets.
+
+        A pair of which the rows are not held does not match: it was in no part.
+        """
+        judge, out = self.judge, np.zeros(len(left), np.bool_)
+        if judge is None or not self.tells:
+            return out
+        for part, store in zip(self.parts, self.stores, strict=True):
+            places = [np.minimum(np.searchsorted(part.items, each), len(part.items) - 1) for each in (left, right)]
+            mine = np.flatnonzero((part.items[places[0]] == left) & (part.items[places[1]] == right))
+            for at in mine.tolist():
+                one, other = (store.take(int(each[at]), int(each[at]) + 1)[1] for each in places)
+                both = len(np.intersect1d(one, other, assume_unique=True))
+                out[at] = both / max(1, len(one) + len(other) - both) >= judge.threshold
+        return out
+
     def similarity_of(self, left: I64Array, right: I64Array) -> F64Array:
         """The similarity of any two items of one part, however low; NaN for two of which rows are not held together.
 

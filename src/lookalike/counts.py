@@ -46,3 +46,9 @@ class Counts:
     unexamined_items: int = 0
     # Pairs that the bands missed and the audit found.
     audit_pairs: int = 0
+    # Items that were made into sets and keys again, by the slow twins, and those that came out differently; pairs of
+    # buckets that were compared again and match, and those of them that are not among the matches.
+    checked_items: int = 0
+    faulty_items: int = 0
+    checked_pairs: int = 0
+    lost_pairs: int = 0

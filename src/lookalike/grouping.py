@@ -13,6 +13,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from lookalike.certify.checks import BucketPairs
 from lookalike.cluster.components import union_groups
 from lookalike.collide.fold import Folds, lead_buckets
 from lookalike.collide.giant_bands import GiantBands
@@ -58,6 +59,8 @@ class Grouped:
     meets: BoolArray = field(default_factory=lambda: np.zeros(0, np.bool_))
     giant: BoolArray = field(default_factory=lambda: np.zeros(0, np.bool_))
     giant_bands: GiantBands = field(default_factory=lambda: GiantBands(0, 0))
+    # Pairs that share a bucket, to be compared again.
+    drawn: BucketPairs = field(default_factory=lambda: BucketPairs(0, 0))
 
     def wanted(self) -> BoolArray:
         """The items that verification needs."""
@@ -139,20 +142,23 @@ def group_bands(
 ) -> Grouped:
     """The buckets of every band, over the active items."""
     meets, giant_items = np.zeros((2, len(active)), np.bool_)
-    grouped = Grouped([], meets, giant_items, GiantBands(len(active), bands))
+    drawn = BucketPairs(int(active.sum()) * bands, 0)
+    grouped = Grouped([], meets, giant_items, GiantBands(len(active), bands), drawn)
     tasks = [(band, span) for band in range(bands) for span in spans(int(active.sum()), memory // max(1, threads))]
 
-    def work(task: tuple[int, tuple[int, int]]) -> tuple[int, Groups, I64Array]:
+    def work(task: tuple[int, tuple[int, int]]) -> tuple[int, Groups, I64Array, I64Array]:
         band, (low, high) = task
         keys, items = sketches.select("keys", band, active, low, high)
+        pairs = drawn.pairs_of(keys, items)
         giant = np.zeros(len(active), np.bool_)
         buckets = group(keys, items, giant, most=most)
-        return band, buckets, np.flatnonzero(giant) if buckets.giants else np.empty(0, np.int64)
+        return band, buckets, np.flatnonzero(giant) if buckets.giants else np.empty(0, np.int64), pairs
 
     found: list[list[Groups]] = [[] for _ in range(bands)]
     with progress.stage("grouping", len(tasks), "steps") as stage:
-        for band, buckets, giant in ordered_map(work, tasks, threads):
+        for band, buckets, giant, pairs in ordered_map(work, tasks, threads):
             found[band].append(buckets)
+            drawn.add(pairs)
             grouped.meets[buckets.members] = True
             if len(giant):
                 grouped.giant[giant] = True

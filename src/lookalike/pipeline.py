@@ -168,6 +168,8 @@ class _Run:
             self._lap("reading again")
             order = None if rank is None else rank[best_copies(folds, rank)]
             led = comparing.compare(matches, tally, order)
+            if not counts.led_items and not config.verify_text and config.audit:
+                self._check_drawn(grouped, comparing, matches)
             missed = self._missed(sketched.audit, folds, matches)
             if not counts.led_items and config.verify == "exact" and not config.verify_text:
                 counts.audit_pairs = self._add_missed(sketched.audit, missed, folds, matches)
@@ -185,6 +187,15 @@ class _Run:
         spilled = sketches.spilled + comparing.spilled + matches.spilled
         spilled += 0 if comparing.literals is None else comparing.literals.spilled
         return Matched(folds, matches, pairs, clustering, tally, counts, self.seconds, spilled, specimens.texts, missed)
+
+    def _check_drawn(self, grouped: Grouped, comparing: Comparing, matches: Matches) -> None:
+        """Compare some pairs that share a bucket again: those that match must be among the matches."""
+        references = self.collection.references
+
+        def contains(left: I64Array, right: I64Array) -> BoolArray:
+            return (np.maximum(left, right) < references) | matches.contains(left, right)
+
+        self.counts.checked_pairs, self.counts.lost_pairs = grouped.drawn.lost(comparing.match_again, contains)
 
     def _missed(self, audited: Audited | None, folds: Folds, matches: Matches) -> BoolArray:
         """Which pairs of the audit are of different items, and not among the matches."""

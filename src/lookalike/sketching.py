@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from lookalike.auditing import Auditing
 from lookalike.certify.audit import Audited, ranks_of
+from lookalike.certify.checks import ItemCheck
 from lookalike.cluster.keep import KeepPolicy, KeepValues
 from lookalike.collection import Collection, rows_from
 from lookalike.collide.group import PROBE
@@ -96,6 +97,8 @@ class _Worked:
     batch: ItemBatch
     sketch: SketchBatch
     items: Sets | Dense
+    # How many items were made again by the slow twins, and how many came out differently.
+    checked: tuple[int, int] = (0, 0)
 
 
 def sketch(
@@ -124,6 +127,7 @@ def sketch(
         passing.restore(chunk, last=chunk is chunks[-1])
 
     room, ceiling = Room(config.memory, config.threads), Ceiling(config.memory)
+    check = _item_check(collection, planned, config)
 
     def worked(batch: ItemBatch) -> _Worked:
         with room.enter(batch, collection.items.source):
@@ -132,7 +136,10 @@ def sketch(
         lengths = _lengths(batch.values) if keep.kind in ("longest", "shortest") else None
         rows = batch.rows if config.unit != "document" else None
         prints = np.ascontiguousarray(items.fingerprints.T)
-        return _Worked(batch, SketchBatch(prints, keys, items.sizes.astype(np.uint32), lengths, rows), items)
+        checked = (0, 0)
+        if check is not None and isinstance(items, Sets):
+            checked = check.differing(batch.first, batch.values, items, keys)
+        return _Worked(batch, SketchBatch(prints, keys, items.sizes.astype(np.uint32), lengths, rows), items, checked)
 
     if (finished := work.finished("sketch")) is None:
         try:
@@ -157,6 +164,17 @@ def sketch(
         sketches, collection.references, passing.ids(), passing.values.finish(), audited, passing.labels(),
         tuple(passing.bad),
     )  # fmt: skip
+
+
+def _item_check(collection: Collection, planned: Plan | None, config: Config) -> ItemCheck | None:
+    """What makes some items again: of Jaccard, where an item is nothing but its own text or set."""
+    form = collection.items.form
+    changed = config.html or config.max_share is not None or config.shingle.tokens is not None or config.group_by
+    if config.scale.measure != "jaccard" or form not in ("text", "sets") or changed or not config.audit:
+        return None
+    if planned is None or not planned.bands:
+        return None
+    return ItemCheck(planned.bands, planned.rows, config.seed, config.shingle if form == "text" else None)
 
 
 def _taken_up(sketches: Sketches, work: Work, *, whole: bool) -> list[Arrays]:
@@ -268,6 +286,8 @@ class _Passing:
     def add(self, part: Items, done: _Worked) -> None:
         """Take in what a thread made of the next batch."""
         counts, batch = self._counts, done.batch
+        counts.checked_items += done.checked[0]
+        counts.faulty_items += done.checked[1]
         own = part is self._collection.items
         rows = batch.batch.rows.num_rows
         if done.items.bad:

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from lookalike.certify.audit import Audit, Audited
 from lookalike.errors import OptionError
+from lookalike.twin.hashing import G, mix
 from lookalike.types import Sets
 from tests.reference import audit as twin
-from tests.reference.hashing import G, mix
 
 many = settings(max_examples=200, deadline=None, derandomize=True)
 

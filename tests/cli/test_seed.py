@@ -65,8 +65,8 @@ def test_texts_that_were_made_to_collide_are_told_of(run: Run, tmp_path: Path) -
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    from lookalike.twin.hashing import PUBLIC
     from tests.reference.forgery import forged_bytes
-    from tests.reference.hashing import PUBLIC
 
     target = [f"element {i}".encode() for i in range(6)]
     made = [forged_bytes(each, b"forged %d" % i, PUBLIC) for i, each in enumerate(target)]

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lookalike.collide.band import band_keys
+from lookalike.twin import hashing
 from lookalike.types import U32Array
-from tests.reference import hashing
 
 GOLDEN: dict[str, Any] = json.loads(
     (Path(__file__).resolve().parents[1] / "golden" / "vectors.json").read_text(encoding="ascii")

@@ -6,7 +6,7 @@ from collections.abc import Sequence, Set
 from fractions import Fraction
 from typing import NamedTuple
 
-from tests.reference.hashing import C1, MASK, G, mix
+from lookalike.twin.hashing import C1, MASK, G, mix
 from tests.reference.sets import exact, jaccard
 
 

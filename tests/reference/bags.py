@@ -8,7 +8,7 @@ from itertools import groupby
 
 import numpy as np
 
-from tests.reference.hashing import C1, C2, MASK, G, hash_bytes, hash_element, mix
+from lookalike.twin.hashing import C1, C2, MASK, G, hash_bytes, hash_element, mix
 
 Element = int | str | bytes
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from tests.reference.hashing import C3, MASK, G, mix
+from lookalike.twin.hashing import C3, MASK, G, mix
 
 
 def as_integer(words: Sequence[int]) -> int:

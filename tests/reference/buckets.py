@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from itertools import combinations
 from typing import NamedTuple
 
-from tests.reference.hashing import mix
+from lookalike.twin.hashing import mix
 from tests.reference.sets import Pair, exact
 
 __all__ = [

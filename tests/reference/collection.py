@@ -6,8 +6,8 @@ from collections.abc import Hashable, Mapping, Sequence, Set
 from fractions import Fraction
 from itertools import combinations
 
+from lookalike.twin.hashing import band_keys, key_of, signature
 from tests.reference.buckets import group
-from tests.reference.hashing import band_keys, key_of, signature
 from tests.reference.sets import Pair, all_pairs, representative
 
 __all__ = ["all_matches", "giants", "identities", "keepers"]

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tests.reference.hashing import MASK, Key, fold
+from lookalike.twin.hashing import MASK, Key, fold
 
 LETTERS = b"abcdefghijklmnopqrstuvwxyz0123456789_"
 _LOW, _HALF = np.uint64(2**32 - 1), np.uint64(32)

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.reference import buckets, collection, hashing, sets
-from tests.reference.text import bag_elements, classify, normalise, shingles, tokens
+from lookalike.twin import hashing
+from lookalike.twin.text import bag_elements, classify, normalise, shingles, tokens
+from tests.reference import buckets, collection, sets
 from tools.make_golden_vectors import TEXTS, as_json, vectors
 
 NONE: frozenset[str] = frozenset()

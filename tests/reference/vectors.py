@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.reference.hashing import C1, C2, MASK, G, hash_bytes, mix
+from lookalike.twin.hashing import C1, C2, MASK, G, hash_bytes, mix
 
 
 def vector_fingerprint(vector: Sequence[float]) -> tuple[int, int]:

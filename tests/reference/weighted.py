@@ -7,7 +7,7 @@ import struct
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from tests.reference.hashing import C1, C2, MASK, G, mix
+from lookalike.twin.hashing import C1, C2, MASK, G, mix
 
 Bag = Mapping[int, float]
 

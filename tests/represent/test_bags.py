@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from lookalike.errors import InputError
 from lookalike.represent.bags import Bags, bags
 from lookalike.represent.elements import element_sets
+from lookalike.twin.hashing import G
 from tests.reference.bags import collected, fingerprint
-from tests.reference.hashing import G
 
 some = settings(max_examples=60, deadline=None, derandomize=True)
 

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from lookalike.errors import InputError
 from lookalike.represent.elements import element_sets, hash_raw, hash_strings, sets_of_hashes
 from lookalike.represent.shingle import BAG
+from lookalike.twin import hashing
+from lookalike.twin import text as twin
 from lookalike.types import Sets
-from tests.reference import hashing
-from tests.reference import text as twin
 
 GOLDEN: dict[str, Any] = json.loads(
     (Path(__file__).resolve().parents[1] / "golden" / "vectors.json").read_text(encoding="ascii")

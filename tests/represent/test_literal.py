@@ -8,7 +8,7 @@ import pytest
 from lookalike.represent.literal import digest, element_literals, packed, shingle_literals
 from lookalike.represent.text import tokens_of
 from lookalike.shingle import parse_shingle
-from tests.reference import text as twin
+from lookalike.twin import text as twin
 from tools.make_golden_vectors import OPTION_SETS, TEXTS
 
 

@@ -22,9 +22,9 @@ from lookalike.errors import InputError
 from lookalike.represent import text as texts_module
 from lookalike.represent.text import shingle_texts, spans_of
 from lookalike.shingle import NORMALIZATIONS, Shingle, parse_shingle
+from lookalike.twin import hashing
+from lookalike.twin import text as twin
 from lookalike.types import Sets
-from tests.reference import hashing
-from tests.reference import text as twin
 from tools.make_golden_vectors import TEXTS
 
 GOLDEN: dict[str, Any] = json.loads(

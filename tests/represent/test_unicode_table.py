@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lookalike.represent import unicode as table
-from tests.reference import text as twin
+from lookalike.twin import text as twin
 
 Form = Callable[[str], str]
 

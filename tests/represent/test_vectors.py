@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from lookalike.errors import InputError
 from lookalike.represent.vectors import dense, packed_bits
+from lookalike.twin.hashing import C1, C2, hash_bytes
 from lookalike.types import Dense
-from tests.reference.hashing import C1, C2, hash_bytes
 from tests.reference.vectors import vector_fingerprint
 
 GOLDEN: dict[str, Any] = json.loads(

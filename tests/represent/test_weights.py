@@ -18,11 +18,11 @@ from lookalike.represent.document_counts import Frequencies
 from lookalike.represent.text import shingle_texts
 from lookalike.represent.weights import bm25, count_shingles, drop_frequent, tf_idf, weighed
 from lookalike.shingle import Shingle, parse_shingle
+from lookalike.twin import hashing
+from lookalike.twin.text import shingle_hashes, tokens
 from lookalike.types import Sets
 from tests.plain_sets import plain_sets
-from tests.reference import hashing
 from tests.reference import weighted as twin
-from tests.reference.text import shingle_hashes, tokens
 
 Weigh = Callable[[Sets, Frequencies], Sets]
 

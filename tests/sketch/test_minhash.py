@@ -22,8 +22,8 @@ from lookalike.represent.elements import element_sets
 from lookalike.represent.text import shingle_texts
 from lookalike.shingle import parse_shingle
 from lookalike.sketch.minhash import EMPTY_SLOT, agreement, constants, sketch_sets
+from lookalike.twin import hashing
 from lookalike.types import BoolArray, F64Array, I64Array, Sets, U32Array
-from tests.reference import hashing
 
 GOLDEN: dict[str, Any] = json.loads(
     (Path(__file__).resolve().parents[1] / "golden" / "vectors.json").read_text(encoding="ascii")

@@ -8,7 +8,7 @@ A row goes through short passes over scratch memory that stays in the cache:
     distinct  each hash once, through a small hash table
 
 A token of up to eight bytes is hashed by one load, one mask and two products with the key of the run. The
-specification is docs/hash-spec.md; the slow twin is tests/reference/text.py.
+specification is docs/hash-spec.md; the slow twin is twin/text.py.
 """
 
 from __future__ import annotations

@@ -10,9 +10,10 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
+from functools import cache
 from itertools import groupby
 
-from tests.reference.hashing import MASK, PUBLIC, G, Key, hash_bytes, mix
+from lookalike.twin.hashing import MASK, PUBLIC, G, Key, hash_bytes, mix
 
 OPTIONS = frozenset({"lower", "accents", "digits", "punctuation", "whitespace"})
 
@@ -47,6 +48,7 @@ def is_known(text: str) -> bool:
     return all(unicodedata.category(char) != "Cn" for char in text)
 
 
+@cache
 def classify(point: int) -> str:
     char = chr(point)
     category = unicodedata.category(char)
