@@ -50,8 +50,6 @@ _ITEM_BYTES = 60
 _MANY = 256
 # Pairs of giant lists that are compared to estimate how many there are: 1% of error where one in four matches.
 _DRAWN = 20_000
-# Pairs that are rather compared than estimated: an estimate near max_pairs may be on its wrong side.
-_COUNTED = 1_000_000
 
 
 # Gives pairs of rows, some at a time.
@@ -292,7 +290,7 @@ class Comparing:
         A drawn pair stands for all pairs of the lists, over the lists it is in: for so many it would be drawn.
         """
         total = lists.pairs()
-        if total <= max(_COUNTED, self.max_pairs // 100):
+        if total <= max(_DRAWN, self.max_pairs // 100):
             return
         assert self.judge is not None
         left, right, count = lists.draw(_DRAWN)
