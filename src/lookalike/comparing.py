@@ -57,8 +57,6 @@ _ITEM_BYTES = 60
 _MANY = 256
 # Pairs of giant lists that are compared to estimate how many there are: 1% of error where one in four matches.
 _DRAWN = 20_000
-# Pairs that are rather compared than estimated: an estimate near max_pairs may be on its wrong side.
-_COUNTED = 1_000_000
 # Joined pairs whose band keys are made anew at a time.
 _REMADE = 1024
 
@@ -402,7 +400,7 @@ class Comparing:
         A drawn pair stands for all pairs of the lists, over the lists it is in: for so many it would be drawn.
         """
         total = lists.pairs()
-        if total <= max(_COUNTED, self.max_pairs // 100):
+        if total <= max(_DRAWN, self.max_pairs // 100):
             return
         assert self.judge is not None
         left, right, count = lists.draw(_DRAWN)
