@@ -96,7 +96,16 @@ def test_without_a_measure_arrays_are_what_they_were() -> None:
 
 
 @pytest.mark.parametrize("measure", [None, "jaccard", "containment", "weighted-jaccard"])
-@pytest.mark.parametrize("items", [ROWS, [[0, 1], [1, 0]], [(1, 1), (0, 1), None]])
+@pytest.mark.parametrize(
+    "items",
+    [
+        ROWS,
+        [[0, 1], [1, 0]],
+        [(1, 1), (0, 1), None],
+        pa.table({"items": pa.array([[1, 0], [0, 1]], pa.list_(pa.uint8()))}),
+    ],
+    ids=["rows", "two columns", "tuples", "bytes"],
+)
 def test_lists_of_zeros_and_ones_are_asked_what_they_are(items: Any, measure: str | None) -> None:
     with pytest.raises(InputError, match=f"column 'items' holds lists of 0 and 1, all of one length.*{HOW}"):
         lookalike.pairs(items, measure=measure)
@@ -111,7 +120,9 @@ def test_what_they_are_can_be_said() -> None:
     assert found(rows, measure="hamming", threshold=0.5) == {(0, 1): 0.8}
 
 
-@pytest.mark.parametrize("items", [[[0, 1], [1]], [[0], [1], [1]], [{0, 1}, {1}], [[0, 1, 2], [0, 1, 2]], [[], [0, 1]]])
+@pytest.mark.parametrize(
+    "items", [[[0, 1], [1]], [[0], [1], [1]], [{0, 1}, {1}], [[0, 1, 2], [0, 1, 2]], [[], [0, 1]], [[0, 1], [0, 1]]]
+)
 def test_what_can_only_be_sets_is_taken_for_sets(items: Any) -> None:
     truth = {
         (a, b): len(set(items[a]) & set(items[b])) / len(set(items[a]) | set(items[b]))

@@ -253,8 +253,9 @@ def _told_apart(source: Source, field: pa.Field, form: str, config: Config) -> s
             "with a column for each number, give a sparse matrix (and weighted-jaccard) or rows of 0 and 1 (and "
             f"jaccard); for lists of elements say sets={name!r} (--sets {name})"
         )
-    # A list of one number is hardly a row.
-    if only_bits and form != "columns" and len(lengths) == 1 and max(lengths) > 1:
+    # A list of one number is hardly a row; and where all are [0, 1], it makes no difference.
+    differs = any((row[1:] <= row[:-1]).any() for row in looked)
+    if only_bits and differs and form != "columns" and len(lengths) == 1:
         raise InputError(
             f"column {name!r}{_where(source)} holds lists of 0 and 1, all of one length. If these are rows with a "
             f"column for each number, say vectors={name!r} (--vectors {name}) and a measure: jaccard for the sets of "
