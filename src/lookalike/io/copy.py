@@ -391,7 +391,10 @@ def _output(target: Path, compression: str | None, into: bool) -> Iterator[Any]:
     """A file in the folder, open to be written; with `into` it appears when it is whole."""
     target.parent.mkdir(parents=True, exist_ok=True)
     with contextlib.ExitStack() as stack:
-        path = stack.enter_context(replacing(target)) if into else target
+        path = target
+        if into:
+            stack.enter_context(writing(str(target)))
+            path = stack.enter_context(replacing(target))
         yield stack.enter_context(open_output(path, compression))
 
 

@@ -36,7 +36,10 @@ class Watch:
     def check(self, index: int) -> None:
         """Raise `InputError` if a file is not what it was."""
         now = _identity(self._places[index])
-        if self._seen.setdefault(index, now) != now:
+        before = self._seen.setdefault(index, now)
+        if now is None and before is not None:
+            raise InputError(f"{self._places[index].name}: it is not there any more, since this run first read it")
+        if before != now:
             raise changed(self._places[index].name)
 
     def check_all(self) -> None:
