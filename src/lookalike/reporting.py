@@ -251,8 +251,8 @@ def _sources(found: Found, kept: BoolArray) -> dict[str, Any]:
     return {"by": by, "rows": rows, "left_out": max(0, len(names) - _MOST_SOURCES)}
 
 
-def warnings(data: dict[str, Any]) -> list[str]:
-    """What a person should look at."""
+def warnings(data: dict[str, Any], *, counts: bool = True) -> list[str]:
+    """What a person should look at; without `counts`, which are told anyway on the screen, what is left."""
     out = []
     items = max(1, data["items"])
     # Shares of a handful of items say nothing.
@@ -277,11 +277,11 @@ def warnings(data: dict[str, Any]) -> list[str]:
         for name, noun, what in forged
         if data[name]
     ]
-    if data["bad_items"]:
+    if data["bad_items"] and counts:
         out.append(f"{counted(data['bad_items'], 'item')} cannot be compared: kept, and like nothing")
-    if data["invalid_utf8"]:
+    if data["invalid_utf8"] and counts:
         out.append(f"{counted(data['invalid_utf8'], 'item')} with invalid UTF-8, replaced by U+FFFD")
-    if data["skipped_rows"]:
+    if data["skipped_rows"] and counts:
         out.append(f"{counted(data['skipped_rows'], 'broken row')} skipped")
     out += [
         f"{source['name']} lost {source['removed'] / source['items']:.0%} of its items"

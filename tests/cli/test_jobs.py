@@ -42,7 +42,8 @@ def test_pairs_are_written_in_every_format(run: Run, docs: Path, tmp_path: Path,
     assert read(out) == PAIRS
     first, second, third, fourth, fifth = done.err.splitlines()
     assert first.startswith("3 pairs at >= 0.8 among 4 items in ")
-    assert second == "  found 3 pairs at >= 0.8; recall 1 (every pair was compared); precision 1 (all verified)"
+    about = "of the pairs with Jaccard >= 0.8 on word:5"
+    assert second == f"  found 3 pairs; recall 1 (every pair was compared) {about}; precision 1 (all verified)"
     shape = "every pair compared, planned recall 1.0000 at the threshold"
     assert third == f"  {shape}; 1 candidate, 0 of them below the threshold"
     assert fourth == "  1 item with the same set as an earlier one"

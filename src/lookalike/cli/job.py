@@ -270,5 +270,7 @@ def summary(found: Found, headline: str, report: dict[str, Any], *, quiet: bool)
         say(f"  {counted(counts.skipped_rows, 'broken row')} skipped; the first: {found.items.source.bad[0]}")
     if counts.bad_items:
         say(f"  the first that cannot be compared: {found.sketched.bad[0]}")
-    for warning in report["warnings"]:
+    from lookalike.reporting import warnings
+
+    for warning in warnings(report, counts=False):
         say(f"  warning: {warning}")
