@@ -65,7 +65,7 @@ def test_compressed_files_and_standard_input_are_read(run: Run, files: tuple[Pat
 
 def test_files_that_are_no_text_of_shingles_share_nothing(run: Run, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(b"")
-    (tmp_path / "b.txt").write_bytes(b"\xff\xfe...")
+    (tmp_path / "b.txt").write_bytes(b"\xfd\xfe...")
     assert run("compare", tmp_path / "a.txt", tmp_path / "b.txt", "--json").json["similarity"] == 0.0
 
 

@@ -78,7 +78,9 @@ def test_compiling_is_announced_unless_asked_for_quiet(
 def test_an_interruption_is_one_line_and_its_own_exit_code(
     run: Run, docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "interrupting.py").write_text("def tokens(text):\n    raise KeyboardInterrupt\n")
+    (tmp_path / "interrupting.py").write_text(
+        "import os, signal\n\n\ndef tokens(text):\n    os.kill(os.getpid(), signal.SIGINT)\n    return text.split()\n"
+    )
     monkeypatch.chdir(tmp_path)
     done = run("pairs", docs, "--tokens", "interrupting:tokens", "--threads", "1", "-o", "out.csv")
     assert (done.code, done.error) == (130, "interrupted; no unfinished output is kept")

@@ -9,6 +9,8 @@ import zipfile
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from lookalike.errors import InputError
@@ -95,6 +97,23 @@ def test_an_array_with_an_absurd_shape_is_refused_at_once(shape: str, packing: s
         with pytest.raises(InputError, match=rf"{path.name}: ") as caught:
             list(open_files([str(path)], memory=memory).batches(["vector"]))
         assert "\n" not in str(caught.value)
+
+
+def test_rows_of_parquet_that_are_too_large_on_average_are_refused_before_they_are_decoded(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"id": [1, 2], "text": ["x" * 15_000_000, "y" * 15_000_000]}), path, compression="zstd")
+    assert path.stat().st_size < 100_000
+    with pytest.raises(InputError, match=r"a.parquet: row group 0: a row, on average, holds more than 10.7 MB"):
+        list(open_files([str(path)], memory=MEMORY).batches(["text"]))
+    assert len(list(open_files([str(path)], memory=MEMORY).batches(["id"]))) == 1
+
+
+def test_an_array_wider_than_arrow_can_hold_is_said(tmp_path: Path) -> None:
+    text = "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 4294967296), }".ljust(117) + "\n"
+    path = tmp_path / "a.npy"
+    path.write_bytes(b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode() + bytes(64))
+    with pytest.raises(InputError, match=r"a.npy: an array of 1 x 4294967296 is too wide"):
+        open_files([str(path)]).schema()
 
 
 def test_the_line_of_a_large_row_is_that_of_a_plain_count(tmp_path: Path) -> None:

@@ -173,7 +173,7 @@ def run() -> int:
         _say("not enough memory")
         return 1
     except OSError as error:
-        what = f": {error.filename}" if error.filename else " while writing the output"
+        what = f": {error.filename}" if error.filename else " while writing the output" if error.errno else ""
         _say(f"{error.strerror or error}{what}")
         return 1
 

@@ -32,6 +32,9 @@ SPARSE = pa.field("vector", pa.list_(pa.struct([("element", pa.uint64()), ("weig
 # The key of a field's metadata that tells how many bits its rows have.
 BITS = b"bits"
 
+# Arrow counts the elements of a list of one length in 31 bits.
+_WIDEST = 2**31 - 1
+
 _NUMBERS = (int, float, np.integer, np.floating)
 
 Column = tuple[pa.Field, pa.Array]
@@ -47,6 +50,10 @@ def array_field(shape: Sequence[int], dtype: np.dtype[Any], where: str) -> pa.Fi
         shown = " x ".join(map(str, shape)) or "no dimension"
         raise InputError(f"{where}: an array of {shown} has no vectors; two dimensions are needed, a row for each item")
     width = max(1, shape[1])
+    if width > _WIDEST:
+        raise InputError(
+            f"{where}: an array of {shape[0]} x {shape[1]} is too wide; {_WIDEST:,} components are the most"
+        )
     if dtype.kind == "b":
         return pa.field("bits", pa.binary(-(-width // 8)), metadata={BITS: str(width).encode()})
     if dtype.kind not in "iuf" or dtype.itemsize > 8:

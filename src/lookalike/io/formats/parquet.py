@@ -28,7 +28,7 @@ from lookalike.io.crew import Crew
 from lookalike.io.footer import Footer, read_footer
 from lookalike.io.formats import Piece, Reading
 from lookalike.io.formats.row_groups import Stitched, encode
-from lookalike.io.limits import check_rows, check_size, size_of
+from lookalike.io.limits import check_rows, check_size, check_whole, size_of
 from lookalike.io.messages import missing_column, reason
 from lookalike.io.places import Place
 from lookalike.io.places import reading as naming
@@ -92,9 +92,7 @@ def groups(place: Place, reading: Reading) -> Generator[tuple[int, Piece], None,
                 yield group, Piece(row, metadata.num_rows, None)
                 row += metadata.num_rows
             else:
-                at_once = _rows_at_once(
-                    f"{place.name}: row group {group}", footer, group, metadata.num_rows, names, reading
-                )
+                at_once = _rows_at_once(place, footer, group, metadata.num_rows, names, reading)
                 for rows in _decoded(place, file, group, at_once, names, reading):
                     check_rows(place.name, row, rows, reading.memory)
                     yield group, Piece(row, rows.num_rows, rows)
@@ -193,7 +191,10 @@ def _usual_size(rows: pa.RecordBatch) -> int:
     return (size_of(rows) - size_of(largest)) // 8
 
 
-def _rows_at_once(where: str, footer: Footer, group: int, rows: int, names: list[str] | None, reading: Reading) -> int:
+def _rows_at_once(
+    place: Place, footer: Footer, group: int, rows: int, names: list[str] | None, reading: Reading
+) -> int:
+    where = f"{place.name}: row group {group}"
     size = 0
     for column, path in enumerate(footer.paths):
         if names is None or path.split(".")[0] in names:
@@ -202,6 +203,7 @@ def _rows_at_once(where: str, footer: Footer, group: int, rows: int, names: list
             if chunk.dictionary is not None:
                 check_size(f"{where}: the dictionary of '{path}' holds", chunk.dictionary, reading.memory)
     each = max(1, size // max(1, rows))
+    check_whole(f"{where}: a row, on average,", each, place.memory)
     return max(1, min(reading.batch_rows, reading.batch_bytes // each))
 
 
