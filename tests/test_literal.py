@@ -49,9 +49,10 @@ def everything(items: Any, verb: str, **options: Any) -> list[Any]:
 )
 def test_ordinary_texts_have_the_same_results(verb: str, options: dict[str, Any]) -> None:
     limit = {} if "exact" in options else {"threshold": 0.5}
-    exact = everything(TEXTS, verb, **limit, **options)
+    # What only the audit found has no text to be compared by, and is left out of `verify="text"`.
+    exact = everything(TEXTS, verb, audit=0, **limit, **options)
     assert exact[0]
-    assert everything(TEXTS, verb, verify="text", **limit, **options) == exact
+    assert everything(TEXTS, verb, audit=0, verify="text", **limit, **options) == exact
 
 
 @pytest.mark.parametrize("verb", ["pairs", "clusters", "dedup"])
@@ -59,9 +60,9 @@ def test_ordinary_texts_have_the_same_results(verb: str, options: dict[str, Any]
 def test_ordinary_sets_have_the_same_results(verb: str, options: dict[str, Any]) -> None:
     """Of templates, so that there are giant buckets with leaders among them."""
     for items in (templates("around", 1, threshold=0.6), [{str(x) for x in item} for item in templates("chain", 2)]):
-        exact = everything(items, verb, threshold=0.6, **options)
+        exact = everything(items, verb, threshold=0.6, audit=0, **options)
         assert exact[0]
-        assert everything(items, verb, threshold=0.6, verify="text", **options) == exact
+        assert everything(items, verb, threshold=0.6, audit=0, verify="text", **options) == exact
 
 
 def test_groups_and_another_collection_have_the_same_results() -> None:

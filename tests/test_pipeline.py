@@ -249,10 +249,10 @@ def test_seeds_differ_in_what_they_miss_and_agree_in_what_is_true() -> None:
     texts = near_copies(5, families=15)
     items = [text.shingles(each.encode(), "word", 2, frozenset({"lower"})) for each in texts]
     truth = brute_force(items, [b""] * len(texts), 0.4)
-    runs = [found(texts, threshold=0.4, shingle="word:2", bands=4, rows=3, seed=seed) for seed in range(4)]
+    runs = [found(texts, threshold=0.4, shingle="word:2", bands=4, rows=3, seed=seed, audit=0) for seed in range(4)]
     assert all(run.items() <= truth.items() for run in runs)
     assert len({frozenset(run) for run in runs}) > 1
-    again = found(texts, threshold=0.4, shingle="word:2", bands=4, rows=3, seed=2)
+    again = found(texts, threshold=0.4, shingle="word:2", bands=4, rows=3, seed=2, audit=0)
     assert again == runs[2]
 
 

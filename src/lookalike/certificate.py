@@ -60,7 +60,9 @@ def certify(config: Config, plan: Plan, matched: Matched, audited: Audited | Non
         sample, details = _audit(config, plan, matched, audited)
         out |= details
     out["alarms"] += _faults(matched)
-    headline = _headline(plan, matched, estimate, sample)
+    # What was refused by its text (verify=text) matches by its hashes, which are what the audit compares.
+    refused = matched.counts.refused_matches + matched.counts.refused_identical
+    headline = _headline(plan, matched, estimate, None if refused else sample)
     sure = bool(headline.alarm) or headline.basis in _CERTAIN
     if not sure and audited is not None and _saw_all(config, matched, audited):
         headline = replace(headline, basis="all pairs audited")
@@ -209,7 +211,7 @@ def _audit(
     sample = SampledPairs.of(left[different], counted_bad[different], audited.rate, _full(matched, audited))
     low, high = sample.limits(_LEVEL)
     shown = np.flatnonzero(counted_bad)
-    pairs = int(different.sum())
+    pairs = len(left)
     out: dict[str, Any] = {
         "audit": {
             "sampled": len(audited.items),

@@ -22,7 +22,7 @@ from lookalike.collection import Collection, open_collection
 from lookalike.config import Config
 from lookalike.errors import InputError
 from lookalike.frequencies import count_frequencies, needs_frequencies
-from lookalike.io.source import Source
+from lookalike.io.source import Source, locating
 from lookalike.items import Items
 from lookalike.measures import default_measure, is_binary_like, is_list, measure_of
 from lookalike.progress import SILENT, Progress
@@ -135,7 +135,8 @@ def _amount(values: pa.Array) -> int:
 
 def _plan_few(collection: Collection, config: Config, frequencies: Frequencies | None) -> Plan | None:
     """A plan to compare all sets of a small collection, if that takes no longer than a moment."""
-    measure = measure_of(config, collection.items.form, frequencies=frequencies)
+    ours = collection.items
+    measure = measure_of(config, ours.form, ours.dimensions, frequencies=frequencies)
     items = elements = amount = 0
     for part in collection.parts:
         batches = part.batches()
@@ -145,7 +146,8 @@ def _plan_few(collection: Collection, config: Config, frequencies: Frequencies |
                 amount += _amount(batch.values)
                 if amount > _FEW_BYTES:
                     return None
-                sizes = measure.represent(batch.values, batch.groups).sizes
+                with locating(batch.batch, part.source, batch.rows):
+                    sizes = measure.represent(batch.values, batch.groups).sizes
                 items, elements = items + len(sizes), elements + int(sizes.sum())
                 if items * (items - 1) / 2 * (prices_of("jaccard", elements / max(1, items)).pair or 0.0) > MOMENT_NS:
                     return None

@@ -9,7 +9,7 @@ import pytest
 import lookalike
 from benchmarks import faults
 from lookalike.certify.checks import BucketPairs, drawn
-from lookalike.types import I64Array
+from lookalike.types import BoolArray, I64Array
 
 WORDS = np.array(faults.WORDS)
 
@@ -48,11 +48,11 @@ def test_what_matches_and_is_not_contained_is_lost() -> None:
     witness = BucketPairs(8, 0)
     witness.add(np.array([[0, 1], [2, 3], [4, 5]]))
 
-    def matches(left: I64Array, right: I64Array) -> np.ndarray:
-        return left != 2
+    def matches(left: I64Array, right: I64Array) -> BoolArray:
+        return np.array(left != 2)
 
-    def contains(left: I64Array, right: I64Array) -> np.ndarray:
-        return left == 0
+    def contains(left: I64Array, right: I64Array) -> BoolArray:
+        return np.array(left == 0)
 
     assert witness.lost(matches, contains) == (2, 1)
     assert BucketPairs(8, 0).lost(matches, contains) == (0, 0)

@@ -24,6 +24,11 @@ been up to five). With 16 bands and 12,000 independent pairs a band that is hit 
 of three cases. A dead band is always found with 16 bands and 100 pairs; with four bands in 498 of 500 runs on 2,000
 independent pairs, in 371 on clusters; with three in none. One or two bands have no others to compare with.
 
+The bands with one another. If some bands repeat others, or hang together in another way, each of them is hit as often
+as it should be, but a pair hits many or none: the squares m² add up to more than E m² = bq(1-q+bq)/P. The variance of
+the sum is that of independent pairs, from the fourth moment, times the spread between bands, which is what clusters of
+pairs do to it.
+
 The S-curve. In a bin of similarities the mean of m tells the q that was at work, bq/P(q) = mean, and so a measured
 point 1 - (1-q)^b of the curve; its interval is that of the likelihood, widened by the spread between bands.
 """
@@ -44,6 +49,8 @@ __all__ = ["ALARM", "BandTest", "CurvePoint", "Hits", "band_test", "measured_cur
 ALARM = 1e-4
 # How much the bands may vary, relative to their mean, for the test of their sum.
 WIDEST = 0.5
+# Found pairs from which on their numbers of bands are summed up as a bell.
+_MANY = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +58,7 @@ class Hits:
     """What the bands did with the found pairs, in cells of almost one similarity; row i is cell i, column j band j.
 
     `hits` counts the pairs that collided in a band, `alone` those that did so nowhere else, `twice` those that did so
-    in just one other band.
+    in just one other band; `times` is the sum, over the pairs, of the square of the number of bands they collided in.
     """
 
     similarities: F64Array
@@ -60,6 +67,7 @@ class Hits:
     hits: I64Array
     alone: I64Array
     twice: I64Array
+    times: I64Array
 
     @property
     def bands(self) -> int:
@@ -77,8 +85,8 @@ class BandTest:
 
     `z[j]` is the normal deviate that is as improbable as this band, once the spread between bands is allowed for; `p`
     is the probability that healthy bands show one as odd as the oddest, `odd` lists those that are below ALARM, and
-    `all_...` is the same for the sum over the bands. `spread` is the variance between bands over that of independent
-    pairs.
+    `all_...` is the same for the sum over the bands, `together_...` for how they agree with one another. `spread` is
+    the variance between bands over that of independent pairs.
     """
 
     hits: list[int]
@@ -92,6 +100,8 @@ class BandTest:
     all_expected: float
     all_z: float
     all_p: float
+    together_z: float
+    together_p: float
 
     def suspicious(self) -> list[str]:
         """A sentence for everything that healthy bands would not do."""
@@ -104,6 +114,9 @@ class BandTest:
                 f"all bands together were hit {self.all_hits:,} times, expected {self.all_expected:,.0f} "
                 f"(z = {self.all_z:.1f})"
             )
+        elif self.together_p < ALARM:
+            how = "more" if self.together_z > 0 else "less"
+            said.append(f"bands agree with one another {how} than independent ones do (z = {self.together_z:.1f})")
         return said
 
 
@@ -153,6 +166,8 @@ def band_test(cells: Hits, *, biased: bool = False) -> BandTest:
     z = [_deviate(p[band], hits[band] - expected) for band in range(b)]
     all_z, all_p = (0.0, 1.0) if biased else _all_bands(cells, hits, rate)
     rest = hits[healthy]
+    spread = float(rest.var(ddof=1)) / binomial if len(rest) > 1 and binomial > 0.0 else 1.0
+    together_z, together_p = (0.0, 1.0) if biased else _together(cells, spread)
     return BandTest(
         hits=[int(h) for h in hits],
         expected=expected,
@@ -160,11 +175,13 @@ def band_test(cells: Hits, *, biased: bool = False) -> BandTest:
         largest_z=max(z, key=abs, default=0.0),
         p=min(1.0, b * min(p, default=1.0)),
         odd=odd,
-        spread=float(rest.var(ddof=1)) / binomial if len(rest) > 1 and binomial > 0.0 else 1.0,
+        spread=spread,
         all_hits=int(hits.sum()),
         all_expected=b * expected,
         all_z=all_z,
         all_p=all_p,
+        together_z=together_z,
+        together_p=together_p,
     )
 
 
@@ -217,6 +234,24 @@ def _all_bands(cells: Hits, hits: F64Array, rate: F64Array) -> tuple[float, floa
     if variance <= 0.0 or spread <= 0.0 or float(hits.std(ddof=1)) > WIDEST * float(hits.mean()):
         return 0.0, 1.0
     p = max(t_tail(excess / math.sqrt(variance), math.inf), t_tail(excess / math.sqrt(spread), b - 1))
+    return _deviate(p, excess), p
+
+
+def _together(cells: Hits, spread: float) -> tuple[float, float]:
+    """z and p of the sum of m² - E m² over the found pairs."""
+    b, q = cells.bands, cells.chances
+    if b < 2 or not len(q):
+        return 0.0, 1.0
+    found = candidate_probability(q, b, 1)
+    # E m(m-1)…, of which moments are made.
+    falling = np.cumprod([(b - k) * q for k in range(4)], axis=0)
+    second, fourth = (falling[0] + falling[1]) / found, (falling * np.array([[1], [7], [6], [1]])).sum(axis=0) / found
+    excess = float(cells.times.sum() - cells.pairs @ second)
+    variance = float(cells.pairs @ (fourth - second**2)) * max(1.0, spread)
+    # The sum of squares of few pairs is far from a bell.
+    if variance <= 0.0 or float(cells.pairs.sum()) < _MANY:
+        return 0.0, 1.0
+    p = t_tail(excess / math.sqrt(variance), math.inf)
     return _deviate(p, excess), p
 
 

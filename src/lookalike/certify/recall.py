@@ -40,7 +40,7 @@ _SLICE = 1 << 20
 _SIMILARITY = float(1 << 30)
 _HALF = float(1 << 31)
 _SQUARE = float(1 << 28)
-_COUNT, _SUM, _HIGH, _LOW, _SQUARES, _COLUMNS = range(6)
+_COUNT, _SUM, _HIGH, _LOW, _SQUARES, _TIMES, _COLUMNS = range(7)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +149,7 @@ class PairTally:
         table[:, _SUM] = total(np.rint(similarities * _SIMILARITY))
         table[:, _HIGH] = total(weights // _HALF)
         table[:, _LOW] = total(weights % _HALF)
+        table[:, _TIMES] = total(numbers.astype(np.float64) ** 2)
         table[:, _SQUARES] = total(np.rint(np.ldexp(weights, -power) ** 2 * _SQUARE))
         table[:, _COLUMNS : _COLUMNS + self._bands] = by_band(np.repeat(first, numbers), hits)
         ends = np.cumsum(numbers)
@@ -257,7 +258,7 @@ class PairTally:
             power=power,
         )
         hits, alone, twice = (self._table[:, _COLUMNS + k * b : _COLUMNS + (k + 1) * b] for k in range(3))
-        return Hits(similarities, chances, pairs, hits, alone, twice), weights
+        return Hits(similarities, chances, pairs, hits, alone, twice, self._table[:, _TIMES]), weights
 
     def _notes(self, total: float) -> list[str]:
         if not total:
