@@ -64,7 +64,7 @@ def connected(source: Made, alike: BoolArray, own: BoolArray) -> tuple[list[int]
     connecting = Connecting(source, lambda left, right: np.ones(len(left), np.bool_), compare, own)
     for left, right, _ in connecting.large():
         edges += zip(number[left].tolist(), number[right].tolist(), strict=True)
-    for left, right in connecting.candidates():
+    for left, right in (pairs for task in connecting.candidates() for pairs in task()):
         matches = compare(left, right)
         edges += zip(number[matches[0]].tolist(), number[matches[1]].tolist(), strict=True)
     assert all(own[a] or own[b] for a, b in asked)

@@ -240,7 +240,7 @@ def stored(rows: Sequence[Any]) -> Rows:
 
 
 def joined(rows: Sequence[Any], threshold: float, memory: int = 1 << 20) -> Join:
-    return Join.of(stored(rows), np.arange(len(rows)), SetJudge(threshold).prefix, memory)
+    return Join.of(stored(rows), np.arange(len(rows)), SetJudge(threshold), memory)
 
 
 def lists_of(join: Join) -> list[list[int]]:
@@ -261,7 +261,8 @@ few_sets = st.lists(st.sets(st.integers(0, 12), min_size=1), min_size=1, max_siz
 def test_the_candidates_of_the_join_hold_every_match_once(items: list[set[int]], threshold: float, memory: int) -> None:
     pairs = [
         (min(pair), max(pair))
-        for left, right in joined(items, threshold, memory).pairs()
+        for task in joined(items, threshold, memory).pairs()
+        for left, right in task()
         for pair in zip(left.tolist(), right.tolist(), strict=True)
     ]
     assert len(set(pairs)) == len(pairs)
@@ -272,7 +273,7 @@ def test_the_candidates_of_the_join_hold_every_match_once(items: list[set[int]],
 @given(few_sets, st.data())
 def test_some_rows_of_a_store_are_joined_as_if_they_were_alone(items: list[set[int]], data: st.DataObject) -> None:
     members = sorted(data.draw(st.sets(st.integers(0, len(items) - 1), min_size=1)))
-    join = Join.of(stored(items), np.array(members), SetJudge(0.5).prefix, 1 << 20)
+    join = Join.of(stored(items), np.array(members), SetJudge(0.5), 1 << 20)
     alone = joined([items[member] for member in members], 0.5)
     assert join.rows.tolist() == [members[row] for row in alone.rows]
     assert lists_of(join) == [[members[row] for row in each] for each in lists_of(alone)]
@@ -312,7 +313,9 @@ def test_leaders_and_what_they_leave_cover_all_matches(kind: str, threshold: flo
 
 
 def candidates_of(leading: Leading) -> list[tuple[int, int]]:
-    pairs = [pair for a, b in leading.candidates() for pair in zip(a.tolist(), b.tolist(), strict=True)]
+    pairs = [
+        pair for task in leading.candidates() for a, b in task() for pair in zip(a.tolist(), b.tolist(), strict=True)
+    ]
     return [(min(pair), max(pair)) for pair in pairs]
 
 

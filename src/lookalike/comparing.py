@@ -7,10 +7,9 @@ stays in its file, and each chunk gathers the rows that it needs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +18,7 @@ from lookalike.certify.joined import LOW, JoinedSample
 from lookalike.certify.missed import JoinedTerms, joined_terms
 from lookalike.certify.recall import PairTally
 from lookalike.collection import Collection
-from lookalike.collide.buckets import Buckets, Likeness, Walk
+from lookalike.collide.buckets import Buckets, Likeness, Pairs, Task, Walk
 from lookalike.collide.fold import Folds
 from lookalike.collide.giant_bands import GiantBands
 from lookalike.collide.group import Groups
@@ -43,14 +42,11 @@ from lookalike.store.matches import Matches
 from lookalike.store.rows import Rows
 from lookalike.store.work import Work, spilling
 from lookalike.types import BoolArray, F64Array, I64Array, Sets, U16Array, U32Array, U64Array
-from lookalike.verify.signatures import missing_bits, signature_distances
 
 __all__ = ["Comparing", "Led"]
 
 # Pairs that a thread compares at a time: some 30 ms of work, so that all threads have some to the end.
 _CHUNK = 1 << 15
-# Pairs of buckets that a thread looks at in one task; signatures rule most of them out, at 10 ns each.
-_SPAN, _FILTERED_SPAN = 1 << 16, 1 << 22
 _MOST_PARTS = 256
 _ITEM_BYTES = 60
 # Matches an item from which on, where all pairs could be compared, leaders take over: 16 bytes each, to be sorted.
@@ -59,10 +55,6 @@ _MANY = 256
 _DRAWN = 20_000
 # Joined pairs whose band keys are made anew at a time.
 _REMADE = 1024
-
-
-# Gives pairs of rows, some at a time.
-_Task: TypeAlias = Callable[[], Iterator[tuple[I64Array, I64Array]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,20 +248,18 @@ class Comparing:
         if self.all_pairs and not compares_elements(judge):
             self._estimate(buckets, np.arange(len(items)), store, items)
         walk = Walk(buckets, part.giant | large, likeness)
-        spans = buckets.spans(_SPAN if likeness is None else _FILTERED_SPAN)
-        tasks = (partial(walk.span, begin, end, chunk=_CHUNK) for begin, end in spans)
-        for left, right, similarity in self._verified(store, tasks, items):
+        for left, right, similarity in self._verified(store, walk.tasks(_CHUNK), items):
             self._note(items[left], items[right], similarity, matches, tally, buckets.hits(left, right))
-        del buckets, walk, tasks, small
+        del buckets, walk, small
         giant = np.flatnonzero(part.giant)
         # Rows that stay in their file leave their memory to the join, which then walks the file less often.
         room = self.memory // 4 if store.file is None else self._for_rows()
         lists: Lists | None = None
         if len(giant) and compares_elements(judge):
-            lists = join = Join.of(store, giant, judge.prefix, room)
+            lists = join = Join.of(store, giant, judge, room)
             if self.all_pairs:
                 self._estimate(join.buckets, join.rows, store, items)
-                for left, right, similarity in self._verified(store, _tasks(join.pairs()), items):
+                for left, right, similarity in self._verified(store, join.pairs(), items):
                     self._note(items[left], items[right], similarity, matches, tally)
                 self._tell_joined(part, store, tally)
                 return []
@@ -340,7 +330,7 @@ class Comparing:
         for left, right, similarity in connecting.large():
             self._note(items[left], items[right], similarity, matches, None)
         whole = tally if not connecting.skipped.any() else None
-        for left, right, similarity in self._verified(store, _tasks(connecting.candidates()), items):
+        for left, right, similarity in self._verified(store, connecting.candidates(), items):
             self._note(items[left], items[right], similarity, matches, whole)
         self.counts.led_items += int(connecting.skipped.sum())
         self.counts.unexamined_items += int(connecting.unexamined.sum())
@@ -429,7 +419,7 @@ class Comparing:
         self.counts.candidates += leading.compared - compared
         self._note(items[left], items[right], self.judge.similarity(scores), matches, None)
         store = leading.source.store
-        for left, right, similarity in self._verified(store, _tasks(leading.candidates()), items):
+        for left, right, similarity in self._verified(store, leading.candidates(), items):
             self._note(items[left], items[right], similarity, matches, None if leading.led.any() else tally)
             leading.matched(left, right)
         for left, right, similarity in self._verified(store, _tasks(leading.followers()), items):
@@ -471,7 +461,7 @@ class Comparing:
         return out
 
     def _verified(
-        self, store: Rows, tasks: Iterator[_Task], items: I64Array
+        self, store: Rows, tasks: Iterator[Task], items: I64Array
     ) -> Iterator[tuple[I64Array, I64Array, F64Array]]:
         """Of the candidate pairs of rows those that match, with their similarity; a task gives some of them."""
         judge = self.judge
@@ -487,10 +477,10 @@ class Comparing:
             hit = scores >= judge.threshold
             return len(left), left[hit], right[hit], judge.similarity(scores[hit])
 
-        def work(task: _Task) -> list[tuple[int, I64Array, I64Array, F64Array]]:
+        def work(task: Task) -> list[tuple[int, I64Array, I64Array, F64Array]]:
             return [compared(left, right) for left, right in task()]
 
-        def held_tasks() -> Iterator[_Task]:
+        def held_tasks() -> Iterator[Task]:
             for task in tasks:
                 if not held and (store.file is None or store.nbytes <= self._for_rows()):
                     held.append(store.take(0, len(store)))
@@ -565,15 +555,10 @@ def _of_some(hits: tuple[I64Array, U16Array], good: BoolArray) -> tuple[I64Array
 
 def _near(likeness: Likeness | None, left: I64Array, right: I64Array) -> BoolArray:
     """Which pairs of items, left < right, have to be compared, by their signatures if there are any."""
-    if likeness is None:
-        return np.ones(len(left), np.bool_)
-    signatures = likeness.signatures.reshape(-1, likeness.words)
-    if len(likeness.spare):
-        return missing_bits(signatures, left, right) <= likeness.spare[left]
-    return signature_distances(signatures, left, right) <= likeness.most
+    return np.ones(len(left), np.bool_) if likeness is None else likeness.may_match(left, right)
 
 
-def _tasks(pairs: Iterator[tuple[I64Array, I64Array]]) -> Iterator[_Task]:
+def _tasks(pairs: Pairs) -> Iterator[Task]:
     """A task for each of some arrays of pairs."""
     for left, right in pairs:
         yield partial(iter, [(left, right)])

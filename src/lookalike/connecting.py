@@ -26,13 +26,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
 
 from lookalike.cluster.components import roots, unite
+from lookalike.collide.buckets import Pairs, Task
 from lookalike.collide.group import Groups
-from lookalike.giants import Lists
+from lookalike.giants import LOOK, Lists, in_rows
 from lookalike.types import BoolArray, F64Array, I64Array, U32Array
 
 __all__ = ["Connecting"]
@@ -93,13 +95,12 @@ class Connecting:
                 large[:] = False
             self._left.append(self._divided(lists.chosen(~large)))
 
-    def candidates(self) -> Iterator[tuple[I64Array, I64Array]]:
-        """Pairs of rows of the other lists, but for those that large lists have connected."""
+    def candidates(self) -> Iterator[Task]:
+        """What gives pairs of rows of the other lists, but for those that large lists have connected."""
         left, self._left = [self._divided(lists) for lists in self._left], []
         label = self._roots(np.arange(len(self._parent)))
-        for one, other in self.source.candidates(left, ~self.own, label):
-            asked = label[one] != label[other]
-            yield self.source.rows[one[asked]], self.source.rows[other[asked]]
+        for task in self.source.candidates(left, ~self.own, label):
+            yield partial(in_rows, self.source.rows, partial(_not_connected, label, task))
 
     def _roots(self, items: I64Array) -> I64Array:
         found = np.empty(len(items), np.int64)
@@ -195,9 +196,10 @@ class Connecting:
         one, other = asking[one], asked[other]
         fits = ~at_hand.probes[np.minimum(one, other)] & (at_hand.own[one] | at_hand.own[other])
         left, right = at_hand.members[one[fits]], at_hand.members[other[fits]]
-        at_hand.used += len(left)
-        at_hand.allowed -= len(left)
         near = self.near(np.minimum(left, right), np.maximum(left, right))
+        cost = float(near.sum()) + (LOOK * len(left) if self.source.likeness is not None else 0)
+        at_hand.used += cost
+        at_hand.allowed -= cost
         rows = self.source.rows
         found = self.compare(rows[left[near]], rows[right[near]])
         if len(found[0]):
@@ -213,11 +215,17 @@ class _List:
     probes: BoolArray
     own: BoolArray
     allowed: float
-    used: int = 0
+    used: float = 0.0
     inside: BoolArray = field(init=False)
 
     def __post_init__(self) -> None:
         self.inside = np.ones(len(self.members), np.bool_)
+
+
+def _not_connected(label: I64Array, task: Task) -> Pairs:
+    for one, other in task():
+        asked = label[one] != label[other]
+        yield one[asked], other[asked]
 
 
 def _is_alone(labels: I64Array) -> BoolArray:

@@ -11,30 +11,33 @@ Of vectors, bits and bags the buckets themselves are the lists.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Protocol
 
 import numpy as np
 
-from lookalike.collide.buckets import Buckets, Likeness, Walk
+from lookalike.collide.buckets import Buckets, Likeness, Pairs, Task, Walk
 from lookalike.collide.group import Groups, group
-from lookalike.collide.prefix import Prefix, count_elements, counters, entries
+from lookalike.collide.prefix import Prefix, Reach, count_elements, counters, entries
 from lookalike.grouping import MOST
 from lookalike.store.rows import Rows
-from lookalike.types import BoolArray, I64Array, U8Array, U32Array, U64Array
+from lookalike.types import BoolArray, F64Array, I64Array, U8Array, U32Array, U64Array
+from lookalike.verify.signatures import odd_signatures
 
-__all__ = ["LARGE", "BucketLists", "Join", "Lists", "Scan", "in_large"]
+__all__ = ["LARGE", "LOOK", "BucketLists", "Join", "Lists", "Scan", "in_large", "in_rows"]
 
 # The largest bucket of other items than sets whose pairs are all looked at in any case: at 10 ns by their signatures,
 # 10 µs an item. To lead a list takes 0.3 ms however small it is.
 LARGE = 2000
 # Comparisons an item for which lists that leaders do not bring far are compared in full: of sets, 6,000 pages of one
-# template that lie on both sides of the threshold are, at 3,000 an item and 0.5 µs each. With signatures, or where rows
-# are short, a comparison takes less.
-_FULL = 1 << 12
-_FULL_ROWS, _FULL_SIGNED = 1 << 14, 1 << 18
+# template that lie on both sides of the threshold are, at 3,000 an item and 0.5 µs each. Where rows are short, a
+# comparison takes less.
+_FULL, _FULL_ROWS = 1 << 12, 1 << 14
+# What a look at two signatures costs beside a comparison, and the pairs that tell how many it leaves to compare.
+LOOK, _TRIED = 1 / 64, 1000
 _CHUNK = 1 << 15
 # A key and an item, room to sort them, and the lists they become.
 _ENTRY_BYTES = 36
@@ -44,7 +47,21 @@ _WHOLE = (0, _LAST)
 _SIGNATURE_WORDS = 4
 _SIGNATURE_SHIFT = np.uint64(64 - 8)
 _MOST_ELEMENTS = 48
+# Odd signatures have ten bits for each element that a match of two average sets may have apart: pairs with twice as
+# many differ in 1.7 times as many bits. A cache line at least, and eight at most, where looking takes 20 ns.
+_ODD_BITS = 10
+_LINE_WORDS, _MOST_LINES = 8, 8
+# Pairs of lists an item from which on signatures are made: they take a walk over all rows.
+_SIGNED_FROM = 32
 _ANY = np.ones(1, np.bool_)
+
+
+class Bounds(Protocol):
+    """What a match of sets must have in common, and may have apart: see `measures.base.ElementJudge`."""
+
+    def prefix(self, sizes: I64Array) -> tuple[I64Array, I64Array]: ...
+
+    def reach(self, sizes: I64Array) -> tuple[F64Array, F64Array]: ...
 
 
 class Scan(Protocol):
@@ -76,6 +93,15 @@ class Lists:
         """Signatures that tell at once which pairs need not be compared."""
         return None
 
+    def price(self, items: U32Array) -> float:
+        """What looking at a pair of these items takes, in comparisons, told by some that are drawn."""
+        if self.likeness is None or len(items) < 2:
+            return 1.0
+        drawn = np.random.default_rng(0).integers(len(items), size=(2, _TRIED))
+        left, right = (items[each].astype(np.int64) for each in drawn)
+        near = self.likeness.may_match(np.minimum(left, right), np.maximum(left, right)) & (left != right)
+        return LOOK + float(near.mean())
+
     @property
     def scan(self) -> Scan | None:
         """What gives the pairs of rows that may match, none left out, faster than one by one."""
@@ -85,16 +111,17 @@ class Lists:
         """The lists of living items, some at a time; those that die meanwhile are not in what is still to come."""
         raise NotImplementedError
 
-    def candidates(
-        self, left: Sequence[Groups], apart: BoolArray, labels: I64Array | None = None
-    ) -> Iterator[tuple[I64Array, I64Array]]:
-        """The pairs of some lists, each once, but for those of two items that are set apart.
+    def candidates(self, left: Sequence[Groups], apart: BoolArray, labels: I64Array | None = None) -> Iterator[Task]:
+        """What gives the pairs of some lists, each once, but for those of two items that are set apart.
 
         Pairs of items with the same label may be left out.
         """
         buckets = Buckets(len(self.rows), [lists.ascending() for lists in left])
-        walk = Walk(buckets, apart, self.likeness)
-        yield from walk.span(0, len(self.rows), chunk=_CHUNK)
+        yield from Walk(buckets, apart, self._filter(buckets)).tasks(_CHUNK)
+
+    def _filter(self, buckets: Buckets) -> Likeness | None:
+        """The signatures, where there are pairs enough to look at them."""
+        return self.likeness if buckets.pairs() > _SIGNED_FROM * len(self.rows) else None
 
     def blocks(self, items: U32Array) -> Iterator[tuple[U32Array, I64Array, U64Array]]:
         """(items, offsets, words) of the rows of these items, which must be in order, a bounded part at a time."""
@@ -118,17 +145,18 @@ class Join(Lists):
 
     in_order: U32Array
     prefix: Prefix
+    reach: Reach
 
     @classmethod
-    def of(cls, store: Rows, members: I64Array, prefix: Prefix, memory: int) -> Join:
+    def of(cls, store: Rows, members: I64Array, judge: Bounds, memory: int) -> Join:
         """Join the rows `members` of the store, which must ascend."""
         sizes = np.diff(store.offsets)[members]
         order = np.lexsort((members, sizes))
         in_order = np.empty(len(members), np.uint32)
         in_order[order] = np.arange(len(members), dtype=np.uint32)
-        _, long = prefix(sizes)
+        _, long = judge.prefix(sizes)
         open_probes = bool((long == sizes).all())
-        return cls(store, members[order], memory, MOST, _FULL, open_probes, in_order, prefix)
+        return cls(store, members[order], memory, MOST, _FULL, open_probes, in_order, judge.prefix, judge.reach)
 
     @cached_property
     def buckets(self) -> Buckets:
@@ -136,22 +164,30 @@ class Join(Lists):
         everyone = np.ones(len(self.rows), np.bool_)
         return Buckets(len(self.rows), [each.ascending() for each in self.lists(everyone)])
 
-    def pairs(self) -> Iterator[tuple[I64Array, I64Array]]:
-        """The pairs of rows that share a rare element, each once."""
-        walk = Walk(self.buckets, likeness=self.likeness)
-        for left, right in walk.span(0, len(self.rows), chunk=_CHUNK):
-            yield self.rows[left], self.rows[right]
+    def pairs(self) -> Iterator[Task]:
+        """What gives the pairs of rows that share a rare element, each once."""
+        for task in Walk(self.buckets, likeness=self._filter(self.buckets)).tasks(_CHUNK):
+            yield partial(in_rows, self.rows, task)
 
     @cached_property
     def likeness(self) -> Likeness | None:
-        """Signatures of small sets: a bit for each element, so that most candidates need not be compared.
-
-        An item that is inside another but for so many elements has no more bits of its own. Signatures of large sets
-        would be full of bits.
-        """
+        """Signatures of the sets, so that most candidates need not be compared."""
         sizes = np.diff(self.store.offsets)[self.rows]
-        if not self.open_probes or int(sizes.sum()) > _MOST_ELEMENTS * len(sizes):
-            return None
+        if self.open_probes and int(sizes.sum()) <= _MOST_ELEMENTS * len(sizes):
+            return self._of_small_sets(sizes)
+        near, far = self.reach(sizes)
+        lines = math.ceil(_ODD_BITS * float((near + far).mean()) / (64 * _LINE_WORDS))
+        words = _LINE_WORDS * min(_MOST_LINES, max(1, lines))
+        signatures = np.zeros(len(sizes) * words, np.uint64)
+        for numbers, offsets, values in self.blocks(self.in_order):
+            odd_signatures(offsets, values, numbers, words, signatures)
+        return Likeness(signatures, words, 0, reach=(near, far))
+
+    def _of_small_sets(self, sizes: I64Array) -> Likeness:
+        """A bit for each element: an item that is inside another but for so many has no more bits of its own.
+
+        Signatures of large sets would be full of bits.
+        """
         signatures = np.zeros((len(sizes), _SIGNATURE_WORDS), np.uint64)
         for numbers, offsets, values in self.blocks(self.in_order):
             place = values >> _SIGNATURE_SHIFT
@@ -230,7 +266,7 @@ class BucketLists(Lists):
     ) -> BucketLists:
         """The buckets of some bands, as far as they have any of these members."""
         some = [band.only(members[band.members]) for band in bands]
-        full = _FULL_ROWS if likeness is None else _FULL_SIGNED
+        full = _FULL_ROWS if likeness is None else _FULL
         return cls(store, np.arange(len(store)), memory, LARGE, full, False, some, likeness)
 
     @classmethod
@@ -254,9 +290,7 @@ class BucketLists(Lists):
     def scan(self) -> Scan | None:
         return self.scanner
 
-    def candidates(
-        self, left: Sequence[Groups], apart: BoolArray, labels: I64Array | None = None
-    ) -> Iterator[tuple[I64Array, I64Array]]:
+    def candidates(self, left: Sequence[Groups], apart: BoolArray, labels: I64Array | None = None) -> Iterator[Task]:
         if self.scanner is None:
             yield from Lists.candidates(self, left, apart)
             return
@@ -265,12 +299,18 @@ class BucketLists(Lists):
             mine = None if labels is None else labels[members]
             for one, other in self.scanner(*self.store.gather(members), labels=mine):
                 asked = ~(apart[members[one]] & apart[members[other]])
-                yield members[one[asked]], members[other[asked]]
+                yield partial(iter, [(members[one[asked]], members[other[asked]])])
 
     def lists(self, alive: BoolArray) -> Iterator[Groups]:
         """The buckets, band after band."""
         for band in self.bands:
             yield band.only(alive[band.members])
+
+
+def in_rows(rows: I64Array, task: Task) -> Pairs:
+    """The pairs of a task by the rows of their items."""
+    for left, right in task():
+        yield rows[left], rows[right]
 
 
 def in_large(bands: Sequence[Groups], items: int) -> BoolArray:

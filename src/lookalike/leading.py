@@ -6,7 +6,9 @@ however they are found. To choose which pages stay it is enough that each meets 
 The idea. The first few items of a list in keep order lead; every other item is compared with the leaders before it. One
 that matches is attached to its best leader and done; leaders are done too, for the whole list has met them. The rest
 goes into the next round. Where nearly all are alike, one round attaches nearly all of them. Where rounds attach hardly
-any, the list is compared in full as long as that is not too many comparisons an item, and given up otherwise.
+any, the list is compared in full as long as that is not too many comparisons an item, and given up otherwise. So is,
+without any round, a list of which hardly a pair matches among some that are drawn: pages of one template that lie below
+the threshold, which signatures tell apart.
 
 Lists come some at a time, and are led at once. An item that is attached to a leader is in no list that comes later. So
 where millions of pages are all alike, the first of their lists does nearly all the work, and the others are hardly made
@@ -23,8 +25,9 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 
+from lookalike.collide.buckets import Pairs, Task
 from lookalike.collide.group import Groups
-from lookalike.giants import Lists
+from lookalike.giants import Lists, in_rows
 from lookalike.types import BoolArray, F64Array, I64Array, U32Array, U64Array
 
 __all__ = ["Leading"]
@@ -39,6 +42,8 @@ _PROGRESS = 0.05
 # A list may have a poor round for so many members, but no more than a number of them: 256 leaders miss those who are
 # alike, if they are a hundredth of the list, 8 times in 100; and they are far fewer than all of the list.
 _PATIENCE, _MOST_POOR = 512, 64
+# Pairs of a list that tell whether it is worth leading.
+_DRAWN = 1000
 
 
 class Comparer(Protocol):
@@ -105,8 +110,8 @@ class Leading:
         self._before = self.rank.copy()
         return self.source.rows[item], self.source.rows[leader], similarity
 
-    def candidates(self) -> Iterator[tuple[I64Array, I64Array]]:
-        """Pairs of rows that are not attached and share a list that was not given up, and those of who lost its leader.
+    def candidates(self) -> Iterator[Task]:
+        """What gives pairs of rows that are not attached and share a list that was not given up, and some others.
 
         A leader may be attached itself, in a list that comes later. Those that it led would then be kept, so they are
         compared with its own leader.
@@ -116,10 +121,10 @@ class Leading:
         by_row = np.argsort(rows[item])
         for at in range(0, len(by_row), _CHUNK):
             some = by_row[at : at + _CHUNK]
-            yield rows[item[some]], rows[leader[some]]
+            yield partial(iter, [(rows[item[some]], rows[leader[some]])])
         left, self._left = self._left, []
-        for one, other in self.source.candidates(left, self._apart):
-            yield rows[one], rows[other]
+        for task in self.source.candidates(left, self._apart):
+            yield partial(in_rows, rows, task)
 
     def matched(self, left: I64Array, right: I64Array) -> None:
         """Learn which of the candidates match, as rows."""
@@ -129,7 +134,7 @@ class Leading:
         for later, earlier in ((one, other), (other, one)):
             np.minimum.at(self._before, later, self.rank[earlier])
 
-    def followers(self) -> Iterator[tuple[I64Array, I64Array]]:
+    def followers(self) -> Pairs:
         """Pairs of rows: those whose leader matches an item that comes before it, with that item.
 
         The leader will go for it, and those that it led would stay, to be led by the next of them, which goes in turn.
@@ -174,6 +179,8 @@ class Leading:
         order = np.argsort(self.rank[living])
         living, probes = living[order], probes[order]
         asks = self.own[living] & ~probes if self.source.open_probes and self.own.all() else self.own[living]
+        if len(listed) > 2 * _PATIENCE and self._are_few(living) and self._affordable(living, probes):
+            return living
         while int((~probes).sum()) > self.source.most and asks.any():
             item, leader, similarity, leads = self._round(living, living[asks])
             found.append((item, leader, similarity))
@@ -190,11 +197,26 @@ class Leading:
                 return living[:0]
         return living if asks.any() else living[:0]
 
+    def _are_few(self, living: U32Array) -> bool:
+        """Whether so few pairs of a list match that to look at all takes less than to find leaders for most.
+
+        If a share s of its pairs match, an item meets its leader after 1/s comparisons. Some pairs are drawn to tell.
+        """
+        source, judge = self.source, self.judge
+        rows = source.rows[living[np.random.default_rng(0).integers(len(living), size=(2, _DRAWN))]]
+        needed, places = np.unique(rows, return_inverse=True)
+        if 8 * int(np.diff(source.store.offsets)[needed].sum()) > source.memory // 16:
+            return False
+        left, right = places.reshape(rows.shape).astype(np.int64)
+        hits = judge.compare(*source.store.gather(needed), left, right, judge.threshold) >= judge.threshold
+        share = (1 + int((hits & (left != right)).sum())) / _DRAWN
+        return share * source.price(living) * len(living) / 2 < 1
+
     def _affordable(self, living: U32Array, probes: BoolArray) -> bool:
         """Whether a list may be compared in full; if so, it is counted."""
         others = int(probes.sum())
         indexed = len(living) - others
-        each = (indexed * (indexed - 1) / 2 + indexed * others) / max(1, len(living))
+        each = (indexed * (indexed - 1) / 2 + indexed * others) / max(1, len(living)) * self.source.price(living)
         if len(living) and float(self._spent[living].mean()) + each > self.source.full:
             return False
         self._spent[living] += each

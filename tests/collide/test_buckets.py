@@ -116,7 +116,7 @@ def test_only_pairs_with_signatures_that_are_near_enough_are_candidates(
     """Half of 128 bits differ on average, a quarter are missing in the other."""
     signature = [words[2 * i] << 64 | words[2 * i + 1] for i in range(ITEMS)]
     spare = np.arange(ITEMS, dtype=np.int64) % 3 + 31
-    likeness = Likeness(np.array(words, np.uint64), 2, 64, *([spare] if lacking else []))
+    likeness = Likeness(np.array(words, np.uint64), 2, 64, spare if lacking else np.empty(0, np.int64))
     pairs = [
         pair
         for left, right in Walk(indexed(bands), likeness=likeness).span(0, ITEMS, chunk=100)
@@ -129,6 +129,38 @@ def test_only_pairs_with_signatures_that_are_near_enough_are_candidates(
         return (signature[i] ^ signature[j]).bit_count() <= 64
 
     assert pairs == [pair for pair in sorted(twin.sharing(bands)) if near(*pair)]
+
+
+@pytest.mark.parametrize("chunk", [3, 1000])
+@pytest.mark.parametrize("words", [8, 16])
+@pytest.mark.parametrize("bands", [1, 4, 40])
+def test_with_a_reach_pairs_are_as_near_as_both_items_allow_and_none_of_a_bucket_is_lost(
+    bands: int, words: int, chunk: int
+) -> None:
+    """In 40 bands all items are looked at; in one those of the bucket."""
+    rng = np.random.default_rng(words)
+    drawn = [[twin.Bucket(sorted(rng.choice(ITEMS, 6, replace=False).tolist()), [])] for _ in range(bands)]
+    signatures = rng.integers(0, 2**64, (ITEMS, words), dtype=np.uint64)
+    smaller, larger = rng.normal(32 * words, 8, ITEMS), rng.normal(0, 8, ITEMS)
+    likeness = Likeness(signatures.reshape(-1), words, 0, reach=(smaller, larger))
+    apart = rng.random(ITEMS) < 0.3
+    pairs = [
+        pair
+        for left, right in Walk(indexed(drawn), apart, likeness).span(0, ITEMS, chunk=chunk)
+        for pair in zip(left.tolist(), right.tolist(), strict=True)
+    ]
+    near = {
+        (i, j)
+        for i in range(ITEMS)
+        for j in range(i + 1, ITEMS)
+        if not (apart[i] and apart[j])
+        and int(np.bitwise_count(signatures[i] ^ signatures[j]).sum()) <= smaller[i] + larger[j]
+    }
+    assert 0 < len(near) < ITEMS * (ITEMS - 1) // 2
+    assert pairs == sorted(set(pairs))
+    assert near & set(twin.sharing(drawn)) <= set(pairs) <= near
+    one, other = np.array(pairs, np.int64).reshape(-1, 2).T.copy()
+    assert likeness.may_match(one, other).all()
 
 
 def test_items_set_apart_are_compared_with_the_others_only() -> None:

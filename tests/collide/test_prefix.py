@@ -13,7 +13,15 @@ from hypothesis import strategies as st
 
 from lookalike.collide.buckets import Buckets
 from lookalike.collide.group import PROBE, group
-from lookalike.collide.prefix import containment_lengths, count_elements, counters, entries, prefix_lengths
+from lookalike.collide.prefix import (
+    containment_lengths,
+    containment_reach,
+    count_elements,
+    counters,
+    entries,
+    jaccard_reach,
+    prefix_lengths,
+)
 from lookalike.types import BoolArray, I64Array, U8Array, U64Array
 from tests.reference import buckets as twin
 from tests.reference import sets as reference
@@ -156,6 +164,22 @@ def test_prefixes_are_as_long_as_the_least_overlap_demands(sizes: list[int], thr
         assert a == min(size, size - -(-2 * t * size // (1 + t)) + 1)
         assert b == min(size, size - -(-t * size // 1) + 1)
         assert 1 <= a <= b <= size
+
+
+@pytest.mark.parametrize("threshold", [0.01, 0.3, 0.5, 2 / 3, 0.8, 0.9, 1.0])
+def test_no_match_has_more_elements_apart_than_the_reach_of_both_sets(threshold: float) -> None:
+    sizes = np.arange(1, 41)
+    for kind, reach in (("jaccard", jaccard_reach), ("containment", containment_reach)):
+        smaller, larger = reach(sizes, threshold)
+        for m in range(1, 41):
+            for n in range(m, 41):
+                allowed = float(smaller[m - 1] + larger[n - 1])
+                for both in range(m + 1):
+                    apart = m + n - 2 * both
+                    if (both / (m + n - both) if kind == "jaccard" else both / m) >= threshold:
+                        assert apart <= allowed
+                    else:
+                        assert apart > allowed - 1e-6
 
 
 def test_counters_count_one_by_one_to_128_and_then_by_chance() -> None:

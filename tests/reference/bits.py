@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 from lookalike.twin.hashing import C3, MASK, G, mix
@@ -33,3 +33,11 @@ def distance(x: int, y: int) -> int:
 
 def similarity(x: int, y: int, bits: int) -> Fraction:
     return 1 - Fraction(distance(x, y), bits)
+
+
+def odd_signature(elements: Iterable[int], width: int) -> int:
+    """Each element turns over one of 64·width bits, chosen by its upper half."""
+    out = 0
+    for element in elements:
+        out ^= 1 << ((element >> 32) * 64 * width >> 32)
+    return out

@@ -18,7 +18,8 @@ sampled items that have them, rarest first, and the first |x| - ⌈t|x|⌉ + 1 a
 
 Which of these count depends on |y|: the rare ones always, others only up to position p + g, where g is as large as it
 is useful. So a template that many items share costs nothing until it could lift a pair to the threshold by itself; such
-items soon have more than `most` matches, and leave the index. Each element has a list of (largest |y| for which its
+items soon have more than `most` matches, and leave the index. Where it lies just below, their odd signatures tell most
+of them apart. Each element has a list of (largest |y| for which its
 position counts, x), largest first, of which y reads the head.
 
 In front of the hash table stands a Bloom filter, two bits in one word: 256 kB for 1,000 to 2,000 items of 300 elements.
@@ -39,8 +40,10 @@ from numpy.typing import NDArray
 
 from lookalike.errors import OptionError
 from lookalike.jit import array_of, device, kernel, peek, poke, trailing_zeros, tuple_of
+from lookalike.simd import pointer
 from lookalike.spec import C1, GOLDEN, mix
 from lookalike.types import BoolArray, F64Array, I64Array, Sets, U64Array
+from lookalike.verify.signatures import signature_distance, turn_over
 
 __all__ = ["Audit", "Audited", "audit_rows", "index_items", "rank_items", "ranks_of"]
 
@@ -50,6 +53,8 @@ _ROOM = 1.0 - 2.0**-40
 # The class of an element is the number of bits in the number of sampled items that have it: up to three is rare.
 _CLASSES = 17
 _RARE = 2
+# One cache line.
+_ODD_WORDS = 8
 
 # More elements than any y has.
 _ANY = np.int64(2**31 - 1)
@@ -71,8 +76,9 @@ class Memory(NamedTuple):
     """The sample, its index, what was found, and scratch.
 
     The sampled item in place s has values[offsets[s] : offsets[s + 1]], of which the first rare[s] are rare; more[s] is
-    its g. A slot of `table` is (lower half of an element, place of its list in `entries`), or 0. A list is its length
-    and so many (largest |y|, s). Of two halves in one number the first is the upper one.
+    its g, and odd[8·s : 8·(s + 1)] its odd signature (`verify/signatures.py`); the last of those is y's. A slot of
+    `table` is (lower half of an element, place of its list in `entries`), or 0. A list is its length and so many
+    (largest |y|, s). Of two halves in one number the first is the upper one.
     """
 
     counts: I64Array
@@ -96,6 +102,7 @@ class Memory(NamedTuple):
     buckets: I64Array
     found: U64Array
     slots: NDArray[np.int32]
+    odd: U64Array
 
 
 @device
@@ -239,6 +246,7 @@ def _enter(s, threshold, m):
     start, size = m.offsets[s], m.offsets[s + 1] - m.offsets[s]
     indexed = _indexed(threshold, size)
     m.more[s] = _useful(s, size, indexed, ratio, m)
+    _sign(m.values, start, size, s, m.odd)
     shift = _shift(m.filter)
     k = np.int64(1)
     while k <= indexed and m.counts[_BROKEN] == 0:
@@ -320,6 +328,14 @@ def _hashed(values, start, n, slots):
 
 
 @device
+def _sign(values, start, n, place, odd):
+    """The odd signature of an item."""
+    for w in range(place * _ODD_WORDS, (place + 1) * _ODD_WORDS):
+        odd[w] = 0
+    turn_over(values, start, start + n, odd, place, _ODD_WORDS)
+
+
+@device
 def _overlap(s, values, start, mask, spare, m):
     """How many elements the item in place s shares with y; counted no further than until y lacks more than `spare`."""
     lacking = 0
@@ -357,6 +373,9 @@ def _compare(item, group, values, start, n, threshold, most, m):
             continue
         if mask == 0:
             mask = _hashed(values, start, n, m.slots)
+            _sign(values, start, n, len(m.items), m.odd)
+        if signature_distance(pointer(m.odd), s, len(m.items), _ODD_WORDS) > size + n - 2 * needed:
+            continue
         both = _overlap(s, values, start, mask, size - needed, m)
         similarity = _quotient(both, size + n - both)
         if similarity >= threshold:
@@ -649,6 +668,7 @@ def _empty_memory(places: int, values: int, keys: int, entries: int, pairs: int,
         hits=np.zeros(places, np.int64),
         touched=np.empty(places, np.int64),
         buckets=np.empty(16 * _CLASSES, np.int64),
+        odd=np.empty(_ODD_WORDS * (places + 1), np.uint64),
         **_scratch(longest),
     )
 

@@ -13,8 +13,9 @@ chunks of bounded size, and the buckets need 12 bytes for each of their members.
 Where buckets have probes (see `group.py`), a pair needs the smaller of its two items to be no probe there.
 
 Items may have signatures of some words each. Then a pair is a candidate only if these differ in few enough bits, which
-is seen at once, while most pairs of a bucket would be compared in vain. Or only so many bits of the item's signature
-may be missing in that of its partner: what most of a set must be inside another one has to show.
+is seen at once, while most pairs of a bucket would be compared in vain. How many are few enough may depend on both
+items. Or only so many bits of the item's signature may be missing in that of its partner: what most of a set must be
+inside another one has to show.
 """
 
 from __future__ import annotations
@@ -22,18 +23,24 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lookalike.collide.group import Groups
-from lookalike.jit import kernel, peek, poke
+from lookalike.jit import device, kernel, peek, poke
 from lookalike.simd import pointer, pop_count, popped_xor, prefetch
-from lookalike.types import BoolArray, I64Array, U8Array, U16Array, U64Array
+from lookalike.types import BoolArray, F64Array, I64Array, U8Array, U16Array, U64Array
+from lookalike.verify.signatures import missing_bits, signature_distances
 
-__all__ = ["Buckets", "Likeness", "Walk"]
+__all__ = ["Buckets", "Likeness", "Pairs", "Task", "Walk"]
+
+# Pairs of items, some at a time; and what gives some of them when it is called, on any thread.
+Pairs: TypeAlias = Iterator[tuple[I64Array, I64Array]]
+Task: TypeAlias = Callable[[], Pairs]
 
 _AHEAD = 16
 _LANES = 8
@@ -41,6 +48,8 @@ _UPPER = np.uint64(32)
 _LOWER = np.uint64((1 << 32) - 1)
 _HALF = np.int64(32)
 _LOW = np.int64((1 << 32) - 1)
+# Pairs of buckets that a thread looks at in one task; signatures rule most of them out, at 10 ns each.
+_SPAN, _FILTERED_SPAN = 1 << 16, 1 << 22
 
 
 @kernel("void(Array(uint32,1,'C',readonly=True), Array(int64,1,'C',readonly=True), int64, uint64[::1])")
@@ -70,37 +79,70 @@ def _place_members(entries, offsets, where):
     offsets[0] = 0
 
 
+@device
+def _differing(signatures, data, item, partner, words, lacking):
+    """In how many bits the signature of the item differs from that of its partner; or that it has and its partner not.
+
+    `data` is a `simd.pointer` to the signatures.
+    """
+    differing = 0
+    w = 0
+    while w + _LANES <= words and not lacking:
+        differing += popped_xor(data, item * words + w, data, partner * words + w)
+        w += _LANES
+    while w < words:
+        ours, theirs = peek(signatures, item * words + w), peek(signatures, partner * words + w)
+        differing += pop_count(ours & ~theirs if lacking else ours ^ theirs)
+        w += 1
+    return differing
+
+
 @kernel(
     "int64(int64, int64, Array(uint64,1,'C',readonly=True), Array(uint32,1,'C',readonly=True), "
     "Array(int64,1,'C',readonly=True), Array(uint32,1,'C',readonly=True), Array(uint8,1,'C',readonly=True), "
-    "Array(uint64,1,'C',readonly=True), int64, int64, Array(int64,1,'C',readonly=True), uint32[::1], int64[::1], "
+    "Array(uint64,1,'C',readonly=True), int64, int64, Array(float64,1,'C',readonly=True), "
+    "Array(float64,1,'C',readonly=True), Array(int64,1,'C',readonly=True), uint32[::1], int64[::1], "
     "int64[::1], int64[::1])"
 )
 def _emit(
-    item, end, entries, splits, offsets, where, apart, signatures, words, most, spare, stamps, left, right, filled
+    item, end, entries, splits, offsets, where, apart, signatures, words, most, near, far, spare, stamps, left, right,
+    filled,
 ):  # fmt: skip
     """Fill left and right with the candidates of the items from `item` on; the first item that was not done.
 
     A candidate is larger than the item, shares a bucket in which the item is no probe, is not, like the item, set
-    apart, and differs from it in no more than `most` bits of their signatures, which have so many words; or, where
-    there are such numbers, lacks no more than spare[item] bits of the item's. filled[0] tells how many there are. It
-    stops before an item whose candidates might not fit.
+    apart, and differs from it in no more than `most` bits of their signatures, which have so many words; where there
+    are such numbers, in no more than near[item] + far[partner], or lacks no more than spare[item] bits of the item's.
+    With the second, where an item has more partners in its buckets than there are items, all of those are looked at.
+    filled[0] tells how many candidates there are. It stops before an item whose candidates might not fit.
     """
     count = 0
     data = pointer(signatures)
-    lacking = len(spare) > 0
+    lacking, reaching = len(spare) > 0, len(near) > 0
+    items = len(offsets) - 1
     while item < end:
         begun = count
-        room = count
+        listed = 0
         first, last = offsets[item], offsets[item + 1]
         for e in range(first, last):
             # The buckets of an item lie anywhere in memory, so they are asked for some places ahead.
             prefetch(entries, np.int64(where[min(e + _AHEAD, last - 1)]))
             place = np.int64(where[e])
-            room += np.int64(peek(entries, place) >> _UPPER) - place
-        if room > len(left):
+            listed += np.int64(peek(entries, place) >> _UPPER) - place
+        everyone = reaching and listed > items - item
+        if begun + (items - item if everyone else listed) > len(left):
             break
-        allowed = spare[item] if lacking else most
+        allowed = np.float64(spare[item] if lacking else most)
+        if everyone:
+            # The signatures stand side by side, so that to look at all of them is faster than to choose.
+            for partner in range(item + 1, items):
+                poke(left, count, item)
+                poke(right, count, partner)
+                differing = _differing(signatures, data, item, partner, words, False)
+                asked = (apart[item] & peek(apart, partner)) == 0
+                count += np.int64(asked and differing <= near[item] + peek(far, partner))
+            item += 1
+            continue
         for e in range(first, last):
             place = np.int64(where[e])
             if len(splits) > 0 and place >= np.int64(splits[place]):
@@ -120,15 +162,9 @@ def _emit(
             for p in range(begun, found):
                 prefetch(data, peek(right, min(p + _AHEAD, found - 1)) * words)
                 partner = peek(right, p)
-                differing = 0
-                w = 0
-                while w + _LANES <= words and not lacking:
-                    differing += popped_xor(data, item * words + w, data, partner * words + w)
-                    w += _LANES
-                while w < words:
-                    ours, theirs = peek(signatures, item * words + w), peek(signatures, partner * words + w)
-                    differing += pop_count(ours & ~theirs if lacking else ours ^ theirs)
-                    w += 1
+                differing = _differing(signatures, data, item, partner, words, lacking)
+                if reaching:
+                    allowed = near[item] + peek(far, partner)
                 poke(right, count, partner)
                 count += np.int64(differing <= allowed)
         item += 1
@@ -179,13 +215,25 @@ def _shared_bands(left, right, entries, splits, offsets, where, band_ends, ends,
 class Likeness:
     """The signatures of all items, `words` each, and the most bits in which candidates may differ.
 
-    With `spare` the smaller item i of a candidate may have spare[i] bits that the larger has not, instead.
+    With `reach` the smaller item i and the larger item j of a candidate may differ in reach[0][i] + reach[1][j] bits
+    instead, and pairs that share no bucket may be candidates, too; with `spare` the smaller may have spare[i] bits that
+    the larger has not.
     """
 
     signatures: U64Array
     words: int
     most: int
     spare: I64Array = field(default_factory=lambda: np.empty(0, np.int64))
+    reach: tuple[F64Array, F64Array] = field(default_factory=lambda: (np.empty(0), np.empty(0)))
+
+    def may_match(self, left: I64Array, right: I64Array) -> BoolArray:
+        """Which pairs of items, left < right, have to be compared."""
+        signatures = self.signatures.reshape(-1, self.words)
+        if len(self.spare):
+            return missing_bits(signatures, left, right) <= self.spare[left]
+        near, far = self.reach
+        allowed = near[left] + far[right] if len(near) else self.most
+        return signature_distances(signatures, left, right) <= allowed
 
 
 @dataclass(slots=True)
@@ -197,9 +245,12 @@ class Walk:
     likeness: Likeness | None = None
     _own: threading.local = field(default_factory=threading.local)
 
-    def span(
-        self, begin: int, end: int, *, chunk: int, on_items: Callable[[int], None] = lambda _: None
-    ) -> Iterator[tuple[I64Array, I64Array]]:
+    def tasks(self, chunk: int) -> Iterator[Task]:
+        """The candidates of all items, cut into tasks for threads, in arrays of up to `chunk` pairs."""
+        for begin, end in self.buckets.spans(_SPAN if self.likeness is None else _FILTERED_SPAN):
+            yield partial(self.span, begin, end, chunk=chunk)
+
+    def span(self, begin: int, end: int, *, chunk: int, on_items: Callable[[int], None] = lambda _: None) -> Pairs:
         """The candidates of the items from `begin` to before `end`, in arrays of up to `chunk` pairs."""
         buckets, likeness = self.buckets, self.likeness or Likeness(np.empty(0, np.uint64), 0, 0)
         if not hasattr(self._own, "stamps"):
@@ -212,8 +263,8 @@ class Walk:
             left, right = np.empty(chunk, np.int64), np.empty(chunk, np.int64)
             done = _emit(
                 item, end, buckets.entries, buckets.probes, buckets._offsets, buckets._where, flags,
-                likeness.signatures, likeness.words, likeness.most, likeness.spare, self._own.stamps, left, right,
-                filled,
+                likeness.signatures, likeness.words, likeness.most, *likeness.reach, likeness.spare,
+                self._own.stamps, left, right, filled,
             )  # fmt: skip
             if done == item:
                 # This item alone has more than a chunk.
@@ -252,7 +303,7 @@ class Buckets:
 
     def candidates(
         self, apart: BoolArray | None = None, *, chunk: int = 1 << 20, on_items: Callable[[int], None] = lambda _: None
-    ) -> Iterator[tuple[I64Array, I64Array]]:
+    ) -> Pairs:
         """Every pair of items that share a bucket, once, by (left, right), in arrays of up to `chunk` pairs.
 
         Pairs of two items that are set apart are left out.

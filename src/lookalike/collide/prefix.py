@@ -31,13 +31,27 @@ import numpy as np
 
 from lookalike.jit import kernel
 from lookalike.spec import mix
-from lookalike.types import BoolArray, I64Array, U8Array, U32Array, U64Array
+from lookalike.types import BoolArray, F64Array, I64Array, U8Array, U32Array, U64Array
 
-__all__ = ["Prefix", "containment_lengths", "count_elements", "counters", "entries", "prefix_entries", "prefix_lengths"]
+__all__ = [
+    "Prefix",
+    "Reach",
+    "containment_lengths",
+    "containment_reach",
+    "count_elements",
+    "counters",
+    "entries",
+    "jaccard_reach",
+    "prefix_entries",
+    "prefix_lengths",
+]
 
 # (short, long) of sets of so many elements: how many of its rarest elements an item has in lists, as the smaller and as
 # the larger of a pair.
 Prefix: TypeAlias = Callable[[I64Array], tuple[I64Array, I64Array]]
+# (smaller, larger) of sets of so many elements: what an item adds, as the smaller and as the larger of a pair that
+# matches, to the number of elements that only one of them has.
+Reach: TypeAlias = Callable[[I64Array], tuple[F64Array, F64Array]]
 
 _CLASSES = 256
 _MOST_COUNTERS = 1 << 26
@@ -46,6 +60,8 @@ _PROBE = np.uint32(1 << 31)
 _ONE_BY_ONE = 128
 _STEP_BITS = 4
 _ONE = np.uint64(1)
+# Far more than the rounding of a bound, as a share of a set, and far less than an element.
+_SLACK = 1e-9
 
 
 @kernel("void(Array(uint64,1,'C',readonly=True), int64, uint8[::1])")
@@ -128,10 +144,22 @@ def containment_lengths(sizes: I64Array, threshold: float) -> tuple[I64Array, I6
     return _all_but(sizes, threshold), sizes
 
 
+def jaccard_reach(sizes: I64Array, threshold: float) -> tuple[F64Array, F64Array]:
+    """|A∪B| - |A∩B| <= (1 - t)/(1 + t)·(|A| + |B|), where the Jaccard similarity is t or more."""
+    share: F64Array = ((1 - threshold) / (1 + threshold) + _SLACK) * sizes.astype(np.float64)
+    return share, share
+
+
+def containment_reach(sizes: I64Array, threshold: float) -> tuple[F64Array, F64Array]:
+    """|A∪B| - |A∩B| <= |A| + |B| - 2t·|A|, where a share of t or more of the smaller A is in B."""
+    exact = sizes.astype(np.float64)
+    return (1 - 2 * threshold + _SLACK) * exact, (1 + _SLACK) * exact
+
+
 def _all_but(sizes: I64Array, share: float) -> I64Array:
     """How many elements of each set are so many that a part of the set which is `share` of it has one of them."""
     # A bound that is rounded down makes the prefix longer by one, which is safe.
-    needed = np.ceil(share * sizes - 1e-9 * sizes).astype(np.int64)
+    needed = np.ceil(share * sizes - _SLACK * sizes).astype(np.int64)
     lengths: I64Array = np.minimum(sizes - needed + 1, sizes)
     return lengths
 

@@ -106,6 +106,10 @@ class ElementJudge(Judge, Protocol):
         """How many of its rarest elements a set of so many needs, as the smaller and as the larger of a pair."""
         ...
 
+    def reach(self, sizes: I64Array) -> tuple[F64Array, F64Array]:
+        """What a set of so many adds to the elements that a match may have apart, as the smaller and as the larger."""
+        ...
+
 
 def compares_elements(judge: Judge) -> TypeGuard[ElementJudge]:
     """Whether the rows of a judge can be joined by their rare elements."""

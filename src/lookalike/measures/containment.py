@@ -13,14 +13,14 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from lookalike.collide.prefix import containment_lengths
+from lookalike.collide.prefix import containment_lengths, containment_reach
 from lookalike.config import Config
 from lookalike.errors import OptionError
 from lookalike.measures.base import Judge
 from lookalike.measures.rows import Comparable
 from lookalike.measures.sets import Jaccard
 from lookalike.measures.texts import Texts
-from lookalike.types import I64Array, Sets, U32Array, U64Array
+from lookalike.types import F64Array, I64Array, Sets, U32Array, U64Array
 from lookalike.verify.containment import containments
 from lookalike.verify.jaccard import sort_sets
 
@@ -66,3 +66,7 @@ class ContainmentJudge(Comparable):
     def prefix(self, sizes: I64Array) -> tuple[I64Array, I64Array]:
         """How many of its rarest elements a set of so many needs, as the smaller and as the larger of a pair."""
         return containment_lengths(sizes, self.threshold)
+
+    def reach(self, sizes: I64Array) -> tuple[F64Array, F64Array]:
+        """What a set of so many adds to the elements that a match may have apart, as the smaller and as the larger."""
+        return containment_reach(sizes, self.threshold)

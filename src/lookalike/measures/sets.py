@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.collide.band import band_keys
-from lookalike.collide.prefix import prefix_lengths
+from lookalike.collide.prefix import jaccard_reach, prefix_lengths
 from lookalike.config import Config
 from lookalike.key import key_of, sketch_seed
 from lookalike.measures.base import Judge, has_weights, is_list, shape_of
@@ -92,6 +92,10 @@ class _OfSets(Comparable):
     def prefix(self, sizes: I64Array) -> tuple[I64Array, I64Array]:
         """How many of its rarest elements a set of so many needs, as the smaller and as the larger of a pair."""
         return prefix_lengths(sizes, self.threshold)
+
+    def reach(self, sizes: I64Array) -> tuple[F64Array, F64Array]:
+        """What a set of so many adds to the elements that a match may have apart, as the smaller and as the larger."""
+        return jaccard_reach(sizes, self.threshold)
 
 
 class SetJudge(_OfSets):
