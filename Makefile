@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format types unit bench clean
+.PHONY: help demo test lint format types unit browser bench clean
 
 help:
 	@sed -n '1,4p' Makefile | sed 's/^# \{0,1\}//'
@@ -27,8 +27,15 @@ lint: $(VENV)/installed-dev
 types: $(VENV)/installed-dev
 	$(BIN)/mypy
 
-unit: $(VENV)/installed-dev
+unit: $(VENV)/installed-dev browser
 	$(BIN)/python -m pytest --cov --cov-report=term --cov-fail-under=90
+
+# The tests of the report need a browser. Where it cannot be installed they are skipped, and say so.
+browser:
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || { \
+	  command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ] && echo "installing Chromium for the tests of the report" \
+	  && apt-get update --quiet=2 && apt-get install --yes --quiet=2 --no-install-recommends chromium >/dev/null; } \
+	  || echo "no Chromium and no way to install it: the tests of the report in a browser will be skipped"
 
 format: $(VENV)/installed-dev
 	$(BIN)/ruff format .
