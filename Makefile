@@ -28,7 +28,7 @@ types: $(VENV)/installed-dev
 	$(BIN)/mypy
 
 unit: $(VENV)/installed-dev browser
-	$(BIN)/python -m pytest --cov --cov-report=term --cov-fail-under=90
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile --cov --cov-report=term --cov-fail-under=90
 
 # The tests of the report need a browser. Where it cannot be installed they are skipped, and say so.
 browser:

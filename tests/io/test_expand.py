@@ -172,7 +172,7 @@ def parquet_bytes() -> bytes:
     [
         (b'{"text": "a"}\n{"text": "b"}\n', None, "jsonl"),
         (b'\n  {"text": "a"}\n{"text": "b"}\n', None, "jsonl"),
-        (gzip.compress(b'{"text": "a"}\n{"text": "b"}\n'), None, "jsonl"),
+        (gzip.compress(b'{"text": "a"}\n{"text": "b"}\n', mtime=0), None, "jsonl"),
         (parquet_bytes(), None, "parquet"),
         (b"a\nb\n", None, "lines"),
         (b"text\na\nb\n", "csv", "csv"),
