@@ -253,6 +253,7 @@ TWINS = {
     "merge_rows": "tests.reference.edges:merged",
     "choose_keepers": "tests.reference.sets:representative",
     "mark_deep": "tests.reference.nesting:levels",
+    "count_fields": "tests.reference.fields:fields_of",
     "read_chunks": "tests.reference.footer:chunks",
 }
 
