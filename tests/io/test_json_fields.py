@@ -20,8 +20,8 @@ from lookalike.io import fields, open_files
 from lookalike.io.blocks import Block
 from lookalike.io.columns import merge_json
 from lookalike.io.formats import jsonl
-from lookalike.io.formats.json_fields import count_fields, few_cells
 from lookalike.io.formats.json_rows import types_of
+from lookalike.io.json_fields import count_fields, few_cells
 from lookalike.key import TABLE_KEY
 from tests.reference.fields import fields_of
 

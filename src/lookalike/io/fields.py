@@ -3,7 +3,7 @@
 Columns are dense: each row takes room in all of them. So 2,000 rows with five new keys each are twenty million cells,
 and a few megabytes of such rows would be gigabytes of nulls. Therefore
 
-- a block of rows becomes columns only as far as its cells fit (`rows_at_once`; `formats/json_fields.py`);
+- a block of rows becomes columns only as far as its cells fit (`rows_at_once`; `json_fields.py`);
 - a table has at most `_CELLS_A_BYTE` cells for each byte of JSON, so that the time to make it is linear in what is
   read (`check_columns`). Rows that have all their keys have a fifth of a cell a byte, however many keys that are.
 

@@ -86,7 +86,7 @@ def _bits(array: Any) -> int:
     kind, count = array.type, len(array)
     width = _WIDTHS.get(kind.id)
     if width is not None:
-        return count * width
+        return int(count * width)
     if not count or pa.types.is_null(kind):
         return 0
     if isinstance(array, pa.ExtensionArray):

@@ -35,8 +35,8 @@ from lookalike.io.depth import DEEPEST, too_deep
 from lookalike.io.faults import FaultLog, Faults
 from lookalike.io.fields import Extent, check_columns, fields_in, rows_at_once
 from lookalike.io.formats import Piece, Reading
-from lookalike.io.formats.json_fields import few_cells
 from lookalike.io.formats.json_rows import array_of, objects, types_of, wrong_type
+from lookalike.io.json_fields import few_cells
 from lookalike.io.json_text import record_lines
 from lookalike.io.messages import missing_column
 from lookalike.io.places import Place
