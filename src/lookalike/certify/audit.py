@@ -22,8 +22,9 @@ items soon have more than `most` matches, and leave the index. Each element has 
 position counts, x), largest first, of which y reads the head.
 
 In front of the hash table stands a Bloom filter, two bits in one word: 256 kB for 1,000 to 2,000 items of 300 elements.
-A row is filtered without branches, then the few elements that pass are looked up. A list is found by 48 bits of its
-element; an accident makes one hit too many, and what has enough hits is compared exactly in any case.
+A row is filtered without branches, then the few elements that pass are looked up. A list is found by the lower half of
+its element, from a slot that a key of the process decides on, so that nobody can choose elements of one slot; an
+accident makes one hit too many, and what has enough hits is compared exactly in any case.
 """
 
 from __future__ import annotations
@@ -37,8 +38,10 @@ import numpy as np
 from numba.core import types
 from numpy.typing import NDArray
 
+from lookalike.chosen_hashes import slot_hash, table_words
 from lookalike.errors import OptionError
 from lookalike.jit import array_of, device, kernel, peek, poke, trailing_zeros, tuple_of
+from lookalike.key import TABLE_KEY
 from lookalike.spec import C1, GOLDEN, mix
 from lookalike.types import BoolArray, F64Array, I64Array, Sets, U64Array
 
@@ -60,7 +63,6 @@ _SIX = np.uint64(6)
 _SIX_BITS = np.uint64(63)
 _UPPER = np.uint64(32)
 _LOWER = np.uint64(2**32 - 1)
-_SIXTEEN = np.uint64(16)
 _SIXTY = np.uint64(60)
 
 # Where in `counts` each number stands.
@@ -96,6 +98,7 @@ class Memory(NamedTuple):
     buckets: I64Array
     found: U64Array
     slots: NDArray[np.int32]
+    key: U64Array
 
 
 @device
@@ -123,10 +126,9 @@ def _shift(filter):
 
 
 @device
-def _slot_of(x, table):
+def _slot_of(x, table, words):
     """Where in `table` the list of the element x stands, or the free slot where it belongs."""
-    # Not by the first bits: elements that pass the filter without being in it have those of one that is.
-    slot = np.int64((((x >> _SIXTEEN) & _LOWER) * np.uint64(len(table))) >> _UPPER)
+    slot = np.int64(((slot_hash(x, words) & _LOWER) * np.uint64(len(table))) >> _UPPER)
     tag = np.int64(x & _LOWER)
     word = peek(table, slot)
     while word != 0 and (word >> _HALF) & _LOW != tag:
@@ -179,9 +181,9 @@ def _order(values, start, n, s, m):
 
 
 @device
-def _insert(x, entry, counts, table, entries):
+def _insert(x, entry, counts, table, entries, words):
     """Add an entry to the list of an element, in descending order."""
-    slot = _slot_of(x, table)
+    slot = _slot_of(x, table, words)
     at = table[slot] & _LOW
     length = entries[at]
     counts[_KEYS] += np.int64(at == 0)
@@ -239,7 +241,7 @@ def _enter(s, threshold, m):
     start, size = m.offsets[s], m.offsets[s + 1] - m.offsets[s]
     indexed = _indexed(threshold, size)
     m.more[s] = _useful(s, size, indexed, ratio, m)
-    shift = _shift(m.filter)
+    shift, words = _shift(m.filter), table_words(m.key)
     k = np.int64(1)
     while k <= indexed and m.counts[_BROKEN] == 0:
         largest = _ANY
@@ -252,7 +254,7 @@ def _enter(s, threshold, m):
         x = m.values[start + k - 1]
         bits = (_ONE << (x & _SIX_BITS)) | (_ONE << ((x >> _SIX) & _SIX_BITS))
         m.filter[np.int64(x >> shift)] |= bits
-        _insert(x, (largest << _HALF) | s, m.counts, m.table, m.entries)
+        _insert(x, (largest << _HALF) | s, m.counts, m.table, m.entries, words)
         k += 1
         # The next list may be the longest, and have to move.
         short = np.int64(m.counts[_ENTRIES] + 2 * m.counts[_LONGEST] + 2 > len(m.entries))
@@ -263,8 +265,9 @@ def _enter(s, threshold, m):
 def _leave(s, threshold, m):
     """Take the item in place s out of the index; its elements stay in the filter until that is built anew."""
     start, size = m.offsets[s], m.offsets[s + 1] - m.offsets[s]
+    words = table_words(m.key)
     for k in range(_indexed(threshold, size)):
-        at = m.table[_slot_of(m.values[start + k], m.table)] & _LOW
+        at = m.table[_slot_of(m.values[start + k], m.table, words)] & _LOW
         i = at + 1
         while m.entries[i] & _LOW != s:
             i += 1
@@ -277,7 +280,7 @@ def _leave(s, threshold, m):
 @device
 def _touch(values, start, n, m):
     """Count in m.hits how many elements of y count for each sampled item; how many items have any (m.touched)."""
-    shift = _shift(m.filter)
+    shift, words = _shift(m.filter), table_words(m.key)
     passed = 0
     for i in range(start, start + n):
         x = peek(values, i)
@@ -287,7 +290,7 @@ def _touch(values, start, n, m):
     touched = 0
     least = np.int64(n) << _HALF
     for i in range(passed):
-        at = peek(m.table, _slot_of(peek(m.found, i), m.table)) & _LOW
+        at = peek(m.table, _slot_of(peek(m.found, i), m.table, words)) & _LOW
         end = at + peek(m.entries, at)
         while at < end:
             at += 1
@@ -303,7 +306,7 @@ def _touch(values, start, n, m):
 
 
 @device
-def _hashed(values, start, n, slots):
+def _hashed(values, start, n, slots, words):
     """Put the elements of y into a hash table of their places; its mask."""
     capacity = 16
     while capacity < 3 * n:
@@ -312,7 +315,7 @@ def _hashed(values, start, n, slots):
         poke(slots, i, 0)
     mask = np.int64(capacity - 1)
     for i in range(n):
-        slot = np.int64(peek(values, start + i)) & mask
+        slot = np.int64(slot_hash(peek(values, start + i), words)) & mask
         while peek(slots, slot) != 0:
             slot = (slot + 1) & mask
         poke(slots, slot, i + 1)
@@ -322,11 +325,11 @@ def _hashed(values, start, n, slots):
 @device
 def _overlap(s, values, start, mask, spare, m):
     """How many elements the item in place s shares with y; counted no further than until y lacks more than `spare`."""
-    lacking = 0
+    lacking, words = 0, table_words(m.key)
     i = m.offsets[s]
     while i < m.offsets[s + 1] and lacking <= spare:
         x = peek(m.values, i)
-        slot = np.int64(x) & mask
+        slot = np.int64(slot_hash(x, words)) & mask
         place = np.int64(peek(m.slots, slot))
         while place != 0 and peek(values, start + place - 1) != x:
             slot = (slot + 1) & mask
@@ -356,7 +359,7 @@ def _compare(item, group, values, start, n, threshold, most, m):
         if hits <= counted - min(indexed, p):
             continue
         if mask == 0:
-            mask = _hashed(values, start, n, m.slots)
+            mask = _hashed(values, start, n, m.slots, table_words(m.key))
         both = _overlap(s, values, start, mask, size - needed, m)
         similarity = _quotient(both, size + n - both)
         if similarity >= threshold:
@@ -649,6 +652,7 @@ def _empty_memory(places: int, values: int, keys: int, entries: int, pairs: int,
         hits=np.zeros(places, np.int64),
         touched=np.empty(places, np.int64),
         buckets=np.empty(16 * _CLASSES, np.int64),
+        key=TABLE_KEY.copy(),
         **_scratch(longest),
     )
 
