@@ -76,14 +76,14 @@ def test_dropped_work_is_not_done() -> None:
 
     def first() -> None:
         begun.set()
-        go.wait(30)
+        go.wait(120)
 
     behind.do(1, first)
     behind.do(1, partial(done.append, 1))
-    begun.wait(30)
+    begun.wait(120)
     threading.Timer(0.01, go.set).start()
     behind.drop()
-    go.wait(30)
+    go.wait(120)
     assert done == []
 
 
@@ -130,7 +130,7 @@ def test_all_threads_of_the_crew_and_the_caller_make() -> None:
     together = threading.Barrier(3)
     put: list[int] = []
     for number in range(12):
-        behind.make(1, partial(together.wait, 30), lambda _, number=number: put.append(number))  # type: ignore[misc]
+        behind.make(1, partial(together.wait, 120), lambda _, number=number: put.append(number))  # type: ignore[misc]
     behind.finish()
     assert put == list(range(12))
 
@@ -146,7 +146,7 @@ def test_pieces_that_wait_to_be_put_count_as_held() -> None:
             living += 1
             most = max(most, living)
         if not number:
-            go.wait(30)
+            go.wait(120)
         return number
 
     def put(number: int) -> None:
