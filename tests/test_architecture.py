@@ -32,7 +32,7 @@ LAYERS: list[dict[str, set[str]]] = [
         "types": set(),
         "wording": set(),
     },
-    {"scale": set(), "shingle": set(), "spec": set()},
+    {"chosen_hashes": set(), "scale": set(), "shingle": set(), "spec": set()},
     {"config": set()},
     {
         "represent": set(),
@@ -76,12 +76,12 @@ ONLY = {
     "theory": {"errors", "scale"},
     "io": {"errors", "jit", "key", "parallel", "printable", "spec", "types"},
     "sketch": {"jit", "simd", "spec", "types"},
-    "collide": {"jit", "simd", "spec", "types"},
-    "verify": {"jit", "parallel", "simd", "types"},
+    "collide": {"chosen_hashes", "jit", "simd", "spec", "types"},
+    "verify": {"chosen_hashes", "jit", "parallel", "simd", "types"},
     "cluster": {"errors", "jit", "types"},
-    "represent": {"errors", "jit", "key", "shingle", "spec", "types"},
+    "represent": {"chosen_hashes", "errors", "jit", "key", "shingle", "spec", "types"},
     "explain": {"represent", "shingle", "types"},
-    "certify": {"errors", "jit", "shingle", "spec", "theory", "twin", "types"},
+    "certify": {"chosen_hashes", "errors", "jit", "key", "shingle", "spec", "theory", "twin", "types"},
     "page": {"theory", "wording"},
     "store": {"collide", "errors", "io", "jit", "types"},
     "grouping": {"certify", "cluster", "collide", "counts", "parallel", "progress", "store", "types"},
@@ -253,6 +253,7 @@ TWINS = {
     "merge_rows": "tests.reference.edges:merged",
     "choose_keepers": "tests.reference.sets:representative",
     "mark_deep": "tests.reference.nesting:levels",
+    "count_fields": "tests.reference.fields:fields_of",
     "read_chunks": "tests.reference.footer:chunks",
 }
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import threading
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -13,8 +13,13 @@ from lookalike.parallel import ordered_map
 
 @pytest.mark.parametrize("threads", [1, 2, 8])
 def test_results_come_in_the_order_of_the_input(threads: int) -> None:
+    overtaken = [threading.Event() for _ in range(51)]
+
     def slow_for_some(number: int) -> int:
-        time.sleep(0.002 * (number % 3))
+        """Every second one waits until the next is done, where another thread can do that."""
+        if threads > 1 and number % 2 == 0:
+            assert overtaken[number + 1].wait(120)
+        overtaken[number].set()
         return number * number
 
     assert list(ordered_map(slow_for_some, range(50), threads)) == [n * n for n in range(50)]
@@ -77,7 +82,9 @@ def test_what_is_in_flight_is_no_heavier_than_it_may_be(most: int) -> None:
             flying[1] += 1
             if flying[1] > 1:
                 heaviest[0] = max(heaviest[0], flying[0])
-        time.sleep(0.001)
+        # Whoever may be in flight beside this one gets a chance to be.
+        for _ in range(1000):
+            os.sched_yield()
         with lock:
             flying[0] -= weights[number]
             flying[1] -= 1

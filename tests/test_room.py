@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -28,22 +30,37 @@ def test_an_item_that_cannot_fit_is_named_with_what_it_needs(tmp_path: Path) -> 
     assert run.counts.items == 2
 
 
-def test_long_items_pass_one_at_a_time_and_short_ones_together() -> None:
+def test_long_items_pass_one_at_a_time_and_short_ones_together(monkeypatch: pytest.MonkeyPatch) -> None:
     source = open_source(["x" * 100, "y" * 100])
     batch = next(open_items(source, make_config()).batches())
 
     def together(memory: int) -> bool:
         """Whether a second batch gets in while the first is inside."""
-        room, entered = Room(memory, 2), threading.Event()
+        room, entered, known = Room(memory, 2), threading.Event(), threading.Event()
+        lock = threading.Lock()
+
+        @contextlib.contextmanager
+        def announced() -> Iterator[None]:
+            """The lock, which tells when somebody has to wait for it."""
+            if not lock.acquire(blocking=False):
+                known.set()
+                lock.acquire()
+            try:
+                yield
+            finally:
+                lock.release()
 
         def second() -> None:
             with room.enter(batch, source):
                 entered.set()
+                known.set()
 
+        monkeypatch.setattr(type(room), "_alone", property(lambda _: announced(), lambda *_: None), raising=False)
         thread = threading.Thread(target=second)
         with room.enter(batch, source):
             thread.start()
-            inside = entered.wait(0.05)
+            assert known.wait(120)
+            inside = entered.is_set()
         thread.join()
         assert entered.is_set()
         return inside

@@ -7,8 +7,8 @@ first compilation on a machine takes seconds; `on_compile` is told, so that the 
 `device` marks the small functions that kernels call. They are inlined by LLVM and never called from Python.
 
 Numba notices a change of a kernel's own file, not of a file it imports device functions from: after changing `spec.py`,
-`key.py`, `simd.py`, this file, `draws.py` and `turning.py` in `sketch`, or `decode.py` and `tokens.py` in `represent`,
-run `make clean`.
+`key.py`, `simd.py`, `chosen_hashes.py`, this file, `draws.py` and `turning.py` in `sketch`, or `decode.py` and
+`tokens.py` in `represent`, run `make clean`.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from lookalike.kernel_cache import use_another_folder
 __all__ = [
     "Kernel",
     "array_of",
+    "aside",
     "device",
     "fold",
     "kernel",
@@ -114,6 +115,11 @@ def kernel(signature: Any) -> Callable[[Callable[..., Any]], Kernel]:
 def device(function: Callable[..., Any]) -> Any:
     """Declare a function that kernels call, inlined: Numba otherwise counts references to its arrays at each call."""
     return numba.njit(nogil=True, forceinline=True)(function)
+
+
+def aside(function: Callable[..., Any]) -> Any:
+    """Declare a function that kernels hardly ever call: it stays apart from them, and may allocate memory."""
+    return numba.njit(nogil=True)(function)
 
 
 def _address(context: Any, builder: Any, kind: Any, array: Any, position: Any) -> Any:

@@ -9,6 +9,7 @@ of 128 bits and keeps it to himself: then nobody else can. docs/internals.md ("F
 
 from __future__ import annotations
 
+import secrets
 from functools import lru_cache
 from hashlib import blake2b
 
@@ -23,6 +24,7 @@ __all__ = [
     "LENGTH",
     "MOST_SEED",
     "PUBLIC_KEY",
+    "TABLE_KEY",
     "TOKEN",
     "key_of",
     "seed_shown",
@@ -69,3 +71,7 @@ def seed_shown(seed: int) -> int | str:
 
 
 PUBLIC_KEY = key_of(0)
+
+# Another one in each process, for hash tables that hold what strangers made: nobody can choose values that fall on one
+# slot. No result may depend on it.
+TABLE_KEY = key_of(secrets.randbits(128))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pty
@@ -11,7 +12,7 @@ import select
 import signal
 import subprocess
 import sys
-import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -43,18 +44,45 @@ def test_an_error_is_one_line_on_standard_error_without_a_traceback(tmp_path: Pa
     assert done.stderr == "lookalike: threshold is 2.0: it must be above 0 and up to 1\n"
 
 
-def wait_until_busy(process: subprocess.Popen[str], name: str) -> None:
-    """Wait until the process has the input open: from then on it is in the middle of its job."""
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline and process.poll() is None:
-        for handle in Path(f"/proc/{process.pid}/fd").glob("*"):
-            try:
-                if handle.readlink().name == name:
-                    return
-            except OSError:
-                continue
-        time.sleep(0.002)
-    raise AssertionError("the process ended or never opened its input")
+# The command line, which tells when it makes the first shingles, and then waits to be told to go on.
+ANNOUNCING = """
+import os, sys
+from lookalike.represent import shingle
+tell, told = int(sys.argv.pop(1)), int(sys.argv.pop(1))
+shingle_words = shingle.shingle_words
+def announcing(*arguments):
+    shingle.shingle_words = shingle_words
+    os.write(tell, b"busy")
+    os.read(told, 1)
+    return shingle_words(*arguments)
+shingle.shingle_words = announcing
+from lookalike.cli.main import main
+main()
+"""
+
+
+@contextlib.contextmanager
+def in_the_middle(arguments: list[str | Path]) -> Iterator[subprocess.Popen[str]]:
+    """A process in the middle of its job, which goes on when the block ends."""
+    told, tell = os.pipe()
+    wait, go = os.pipe()
+    try:
+        process = subprocess.Popen(
+            [sys.executable, "-c", ANNOUNCING, str(tell), str(wait), *map(str, arguments)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            pass_fds=(tell, wait),
+        )
+        os.close(tell)
+        os.close(wait)
+        # Kernels may have to be compiled first; a process that ends closes its end of the pipe.
+        assert select.select([told], [], [], 600)[0], "the process never came to its job"
+        assert os.read(told, 4) == b"busy", "the process ended before its job began"
+        yield process
+    finally:
+        os.close(go)
+        os.close(told)
 
 
 @pytest.mark.parametrize(
@@ -68,17 +96,9 @@ def wait_until_busy(process: subprocess.Popen[str], name: str) -> None:
 def test_a_signal_leaves_one_line_and_nothing_else(
     many: Path, tmp_path: Path, output: str, number: int, code: int, word: str
 ) -> None:
-    process = subprocess.Popen(
-        [*LOOKALIKE, "dedup", many, "-o", tmp_path / output, "--bands", "200", "--rows", "5"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    wait_until_busy(process, many.name)
-    time.sleep(0.3)
-    assert process.poll() is None, "the job is too short to be interrupted"
-    process.send_signal(number)
-    out, err = process.communicate(timeout=60)
+    with in_the_middle(["dedup", many, "-o", tmp_path / output, "--bands", "200", "--rows", "5"]) as process:
+        process.send_signal(number)
+    out, err = process.communicate(timeout=600)
     assert process.returncode == code
     assert out == ""
     assert without_compiling(err) == f"lookalike: {word}; no unfinished output is kept\n"
@@ -177,7 +197,7 @@ def on_a_terminal(arguments: list[str]) -> tuple[int, str, str]:
     out = process.stdout.read().decode()
     process.stdout.close()
     os.close(ours)
-    return process.wait(timeout=60), out, shown.decode()
+    return process.wait(timeout=600), out, shown.decode()
 
 
 def test_progress_is_shown_on_a_terminal_only_and_never_on_standard_output(many: Path) -> None:

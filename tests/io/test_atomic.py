@@ -135,20 +135,24 @@ def test_a_link_in_the_way_of_a_file_of_ours_is_not_written_through(tmp_path: Pa
 
 def test_ctrl_c_leaves_nothing_behind(tmp_path: Path) -> None:
     code = """
-import sys, time
+import sys
 from lookalike.io import atomic_file
 with atomic_file(sys.argv[1]) as part:
     part.write_text("half")
     print("ready", flush=True)
-    time.sleep(60)
+    sys.stdin.read()
 """
     process = subprocess.Popen(
-        [sys.executable, "-c", code, str(tmp_path / "out.txt")], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        [sys.executable, "-c", code, str(tmp_path / "out.txt")],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
     )
+    assert process.stdin is not None
     assert process.stdout is not None
-    with process.stdout:
+    with process.stdin, process.stdout:
         assert process.stdout.readline() == b"ready\n"
         assert len(listing(tmp_path)) == 1
         os.kill(process.pid, 2)
-        assert process.wait(20) != 0
+        assert process.wait(120) != 0
     assert listing(tmp_path) == []

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import random
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import pytest
@@ -69,6 +70,19 @@ def test_what_went_wrong_behind_is_raised_in_front() -> None:
     assert crew.lend(), "the thread was given back"
 
 
+def setting(event: threading.Event, condition: Callable[[], bool]) -> threading.Thread:
+    """A thread that sets the event as soon as something is so, without a clock."""
+
+    def watch() -> None:
+        while not condition():
+            os.sched_yield()
+        event.set()
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    return thread
+
+
 def test_dropped_work_is_not_done() -> None:
     behind = Behind(Crew(2), room=100)
     begun, go = threading.Event(), threading.Event()
@@ -76,14 +90,15 @@ def test_dropped_work_is_not_done() -> None:
 
     def first() -> None:
         begun.set()
-        go.wait(30)
+        go.wait(120)
 
     behind.do(1, first)
     behind.do(1, partial(done.append, 1))
-    begun.wait(30)
-    threading.Timer(0.01, go.set).start()
+    begun.wait(120)
+    # From here on nothing else begins; dropping waits for the end of what is being done, so another thread lets it end.
+    ending = setting(go, lambda: behind._ending)
     behind.drop()
-    go.wait(30)
+    ending.join()
     assert done == []
 
 
@@ -130,7 +145,7 @@ def test_all_threads_of_the_crew_and_the_caller_make() -> None:
     together = threading.Barrier(3)
     put: list[int] = []
     for number in range(12):
-        behind.make(1, partial(together.wait, 30), lambda _, number=number: put.append(number))  # type: ignore[misc]
+        behind.make(1, partial(together.wait, 120), lambda _, number=number: put.append(number))  # type: ignore[misc]
     behind.finish()
     assert put == list(range(12))
 
@@ -146,7 +161,7 @@ def test_pieces_that_wait_to_be_put_count_as_held() -> None:
             living += 1
             most = max(most, living)
         if not number:
-            go.wait(30)
+            go.wait(120)
         return number
 
     def put(number: int) -> None:
@@ -154,10 +169,12 @@ def test_pieces_that_wait_to_be_put_count_as_held() -> None:
         with lock:
             living -= 1
 
-    threading.Timer(0.05, go.set).start()
+    # The first is finished when another one waits behind it.
+    ending = setting(go, lambda: most >= 2)
     for number in range(100):
         behind.make(5, partial(make, number), put)
     behind.finish()
+    ending.join()
     # The first is not finished for long; twice the room is what may pile up behind it.
     assert most <= 4
 

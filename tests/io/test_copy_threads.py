@@ -187,15 +187,26 @@ def test_an_output_that_can_not_be_written_is_one_line(
 @pytest.mark.parametrize("name", ["*", "g2.parquet", "e.jsonl.gz"])
 def test_an_interrupt_ends_threads_and_leaves_nothing(folder: Path, tmp_path: Path, name: str) -> None:
     told: list[int] = []
+    interrupted = threading.Event()
+
+    def handle(*_: Any) -> None:
+        interrupted.set()
+        raise KeyboardInterrupt
 
     def interrupt(amount: int) -> None:
         told.append(amount)
         if len(told) == 3:
             signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
-        threading.Event().wait(0.02)
+        if len(told) >= 3:
+            # Nobody is done before the interrupt has come.
+            assert interrupted.wait(120)
 
-    with pytest.raises(KeyboardInterrupt):
-        copy_rows(open_files([str(folder / name)]), None, tmp_path / "kept", threads=3, on_read=interrupt)
+    before = signal.signal(signal.SIGINT, handle)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            copy_rows(open_files([str(folder / name)]), None, tmp_path / "kept", threads=3, on_read=interrupt)
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert [path.name for path in tmp_path.iterdir()] == ["in"]
 
 

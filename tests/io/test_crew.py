@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from collections.abc import Iterator
@@ -56,9 +57,9 @@ def test_an_idle_thread_is_lent_only_when_no_file_waits_for_it() -> None:
 
     def work(number: int) -> None:
         if number < 3:
-            together.wait(30)
+            together.wait(120)
             lent[number] = crew.lend()
-            together.wait(30)
+            together.wait(120)
 
     crew.run([(nothing, partial(work, number)) for number in range(9)], lambda _: None)
     assert [lent[number] for number in range(3)] == [False, False, False]
@@ -82,7 +83,9 @@ def test_jobs_wait_for_memory_and_one_that_is_too_large_runs_alone() -> None:
 
     def work(size: int) -> None:
         change(size)
-        threading.Event().wait(0.001)
+        # Whoever may run beside this one gets a chance to.
+        for _ in range(1000):
+            os.sched_yield()
         change(-size)
 
     crew.run([(partial(int, size), partial(work, size)) for size in [40, 50, 60, 10] * 10], lambda _: None)
@@ -108,7 +111,7 @@ def test_an_error_ends_all_jobs_and_is_raised_as_it_was() -> None:
             raise
 
     def fails() -> None:
-        begun.wait(30)
+        begun.wait(120)
         raise InputError("b.jsonl: broken") from ValueError("why")
 
     with pytest.raises(InputError, match=r"b\.jsonl: broken") as caught:
@@ -125,7 +128,7 @@ def test_an_interrupt_ends_all_jobs() -> None:
     def endless(number: int) -> None:
         if not number:
             return
-        waiting.wait(30)
+        waiting.wait(120)
         if number == 1:
             signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
         while True:

@@ -192,3 +192,17 @@ def test_a_ragged_row_that_is_not_utf8_is_one_error_and_nothing_is_printed(tmp_p
     finally:
         sys.unraisablehook = before
     assert printed == []
+
+
+def test_a_header_may_have_a_hundred_thousand_columns(tmp_path: Path) -> None:
+    """Looking for each name among all others would be ten billion comparisons."""
+    path = tmp_path / "in.csv"
+    names = [f"c{number}" for number in range(100_000)]
+    path.write_text(",".join(names) + "\n" + "1," * 99_999 + "last\n")
+    source = open_files([str(path)])
+    assert source.schema().names == names
+    rows = pa.Table.from_batches([batch.rows for batch in source.batches(["c99999", "c0"])])
+    assert rows.to_pylist() == [{"c99999": "last", "c0": "1"}]
+    path.write_text("a,b,c,c,b\n1,2,3,4,5\n")
+    with pytest.raises(InputError, match="the header has column 'b' twice"):
+        open_files([str(path)]).schema()

@@ -135,4 +135,4 @@ def open_browser(program: str, profile: Path) -> Iterator[Browser]:
         os.close(to)
         os.close(back)
         process.terminate()
-        process.wait(timeout=20)
+        process.wait(timeout=120)

@@ -63,3 +63,33 @@ def forged_words(targets: Sequence[str], key: Key, seed: int = 0) -> list[str]:
             if len(places):
                 found[word] = (first[places[0]].tobytes() + second[places[0]].tobytes()).decode()
     return [found[word] for word in targets]
+
+
+def _unshifted(x: NDArray[np.uint64], bits: int) -> NDArray[np.uint64]:
+    """What `x ^ x >> bits` was made of."""
+    y = x
+    for _ in range(64 // bits):
+        y = x ^ (y >> np.uint64(bits))
+    return y
+
+
+def unmixed(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """What `mix` makes these of."""
+    x = _unshifted(x, 31) * np.uint64(pow(0x94D049BB133111EB, -1, 2**64))
+    x = _unshifted(x, 27) * np.uint64(pow(0xBF58476D1CE4E5B9, -1, 2**64))
+    return _unshifted(x, 30)
+
+
+def integers_with(hashes: NDArray[np.uint64], key: Key) -> list[int]:
+    """The integers that have these hashes as elements of sets."""
+    return [int(value) for value in (unmixed(hashes) ^ np.uint64(key.integer)).view(np.int64)]
+
+
+def equal_low_bits(count: int) -> NDArray[np.uint64]:
+    """Different hashes that agree in their lower half, from the largest down."""
+    return (np.arange(count, 0, -1, dtype=np.uint64) << _HALF) | np.uint64(12345)
+
+
+def equal_top_bits(count: int) -> NDArray[np.uint64]:
+    """Different hashes that agree in their upper half, from the largest down."""
+    return (np.uint64(0xABCDEF01) << _HALF) | np.arange(count, 0, -1, dtype=np.uint64)

@@ -13,7 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lookalike.represent import html
-from lookalike.represent.html import close_readers, main_texts, visible_text
+from lookalike.represent.html import close_readers, main_texts
+from lookalike.represent.visible import visible_text
 
 WORDS = [f"{a}{b}{c}" for a in ("ka", "lo", "mi", "nu", "re", "so") for b in "bdfglmnprst" for c in ("a", "en", "ilo")]
 

@@ -23,8 +23,9 @@ of them apart. Each element has a list of (largest |y| for which its
 position counts, x), largest first, of which y reads the head.
 
 In front of the hash table stands a Bloom filter, two bits in one word: 256 kB for 1,000 to 2,000 items of 300 elements.
-A row is filtered without branches, then the few elements that pass are looked up. A list is found by 48 bits of its
-element; an accident makes one hit too many, and what has enough hits is compared exactly in any case.
+A row is filtered without branches, then the few elements that pass are looked up. A list is found by the lower half of
+its element, from a slot that a key of the process decides on, so that nobody can choose elements of one slot; an
+accident makes one hit too many, and what has enough hits is compared exactly in any case.
 """
 
 from __future__ import annotations
@@ -38,8 +39,10 @@ import numpy as np
 from numba.core import types
 from numpy.typing import NDArray
 
+from lookalike.chosen_hashes import slot_hash, table_words
 from lookalike.errors import OptionError
 from lookalike.jit import array_of, device, kernel, peek, poke, trailing_zeros, tuple_of
+from lookalike.key import TABLE_KEY
 from lookalike.simd import pointer
 from lookalike.spec import C1, GOLDEN, mix
 from lookalike.types import BoolArray, F64Array, I64Array, Sets, U64Array
@@ -65,7 +68,6 @@ _SIX = np.uint64(6)
 _SIX_BITS = np.uint64(63)
 _UPPER = np.uint64(32)
 _LOWER = np.uint64(2**32 - 1)
-_SIXTEEN = np.uint64(16)
 _SIXTY = np.uint64(60)
 
 # Where in `counts` each number stands.
@@ -103,6 +105,7 @@ class Memory(NamedTuple):
     found: U64Array
     slots: NDArray[np.int32]
     odd: U64Array
+    key: U64Array
 
 
 @device
@@ -130,10 +133,9 @@ def _shift(filter):
 
 
 @device
-def _slot_of(x, table):
+def _slot_of(x, table, words):
     """Where in `table` the list of the element x stands, or the free slot where it belongs."""
-    # Not by the first bits: elements that pass the filter without being in it have those of one that is.
-    slot = np.int64((((x >> _SIXTEEN) & _LOWER) * np.uint64(len(table))) >> _UPPER)
+    slot = np.int64(((slot_hash(x, words) & _LOWER) * np.uint64(len(table))) >> _UPPER)
     tag = np.int64(x & _LOWER)
     word = peek(table, slot)
     while word != 0 and (word >> _HALF) & _LOW != tag:
@@ -186,9 +188,9 @@ def _order(values, start, n, s, m):
 
 
 @device
-def _insert(x, entry, counts, table, entries):
+def _insert(x, entry, counts, table, entries, words):
     """Add an entry to the list of an element, in descending order."""
-    slot = _slot_of(x, table)
+    slot = _slot_of(x, table, words)
     at = table[slot] & _LOW
     length = entries[at]
     counts[_KEYS] += np.int64(at == 0)
@@ -247,7 +249,7 @@ def _enter(s, threshold, m):
     indexed = _indexed(threshold, size)
     m.more[s] = _useful(s, size, indexed, ratio, m)
     _sign(m.values, start, size, s, m.odd)
-    shift = _shift(m.filter)
+    shift, words = _shift(m.filter), table_words(m.key)
     k = np.int64(1)
     while k <= indexed and m.counts[_BROKEN] == 0:
         largest = _ANY
@@ -260,7 +262,7 @@ def _enter(s, threshold, m):
         x = m.values[start + k - 1]
         bits = (_ONE << (x & _SIX_BITS)) | (_ONE << ((x >> _SIX) & _SIX_BITS))
         m.filter[np.int64(x >> shift)] |= bits
-        _insert(x, (largest << _HALF) | s, m.counts, m.table, m.entries)
+        _insert(x, (largest << _HALF) | s, m.counts, m.table, m.entries, words)
         k += 1
         # The next list may be the longest, and have to move.
         short = np.int64(m.counts[_ENTRIES] + 2 * m.counts[_LONGEST] + 2 > len(m.entries))
@@ -271,8 +273,9 @@ def _enter(s, threshold, m):
 def _leave(s, threshold, m):
     """Take the item in place s out of the index; its elements stay in the filter until that is built anew."""
     start, size = m.offsets[s], m.offsets[s + 1] - m.offsets[s]
+    words = table_words(m.key)
     for k in range(_indexed(threshold, size)):
-        at = m.table[_slot_of(m.values[start + k], m.table)] & _LOW
+        at = m.table[_slot_of(m.values[start + k], m.table, words)] & _LOW
         i = at + 1
         while m.entries[i] & _LOW != s:
             i += 1
@@ -285,7 +288,7 @@ def _leave(s, threshold, m):
 @device
 def _touch(values, start, n, m):
     """Count in m.hits how many elements of y count for each sampled item; how many items have any (m.touched)."""
-    shift = _shift(m.filter)
+    shift, words = _shift(m.filter), table_words(m.key)
     passed = 0
     for i in range(start, start + n):
         x = peek(values, i)
@@ -295,7 +298,7 @@ def _touch(values, start, n, m):
     touched = 0
     least = np.int64(n) << _HALF
     for i in range(passed):
-        at = peek(m.table, _slot_of(peek(m.found, i), m.table)) & _LOW
+        at = peek(m.table, _slot_of(peek(m.found, i), m.table, words)) & _LOW
         end = at + peek(m.entries, at)
         while at < end:
             at += 1
@@ -311,7 +314,7 @@ def _touch(values, start, n, m):
 
 
 @device
-def _hashed(values, start, n, slots):
+def _hashed(values, start, n, slots, words):
     """Put the elements of y into a hash table of their places; its mask."""
     capacity = 16
     while capacity < 3 * n:
@@ -320,7 +323,7 @@ def _hashed(values, start, n, slots):
         poke(slots, i, 0)
     mask = np.int64(capacity - 1)
     for i in range(n):
-        slot = np.int64(peek(values, start + i)) & mask
+        slot = np.int64(slot_hash(peek(values, start + i), words)) & mask
         while peek(slots, slot) != 0:
             slot = (slot + 1) & mask
         poke(slots, slot, i + 1)
@@ -338,11 +341,11 @@ def _sign(values, start, n, place, odd):
 @device
 def _overlap(s, values, start, mask, spare, m):
     """How many elements the item in place s shares with y; counted no further than until y lacks more than `spare`."""
-    lacking = 0
+    lacking, words = 0, table_words(m.key)
     i = m.offsets[s]
     while i < m.offsets[s + 1] and lacking <= spare:
         x = peek(m.values, i)
-        slot = np.int64(x) & mask
+        slot = np.int64(slot_hash(x, words)) & mask
         place = np.int64(peek(m.slots, slot))
         while place != 0 and peek(values, start + place - 1) != x:
             slot = (slot + 1) & mask
@@ -372,7 +375,7 @@ def _compare(item, group, values, start, n, threshold, most, m):
         if hits <= counted - min(indexed, p):
             continue
         if mask == 0:
-            mask = _hashed(values, start, n, m.slots)
+            mask = _hashed(values, start, n, m.slots, table_words(m.key))
             _sign(values, start, n, len(m.items), m.odd)
         if signature_distance(pointer(m.odd), s, len(m.items), _ODD_WORDS) > size + n - 2 * needed:
             continue
@@ -669,6 +672,7 @@ def _empty_memory(places: int, values: int, keys: int, entries: int, pairs: int,
         touched=np.empty(places, np.int64),
         buckets=np.empty(16 * _CLASSES, np.int64),
         odd=np.empty(_ODD_WORDS * (places + 1), np.uint64),
+        key=TABLE_KEY.copy(),
         **_scratch(longest),
     )
 

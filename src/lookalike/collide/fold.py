@@ -13,7 +13,8 @@ from functools import cached_property
 
 import numpy as np
 
-from lookalike.jit import kernel
+from lookalike.chosen_hashes import sort_pairs, steps_allowed
+from lookalike.jit import aside, kernel
 from lookalike.types import F64Array, I64Array, U32Array
 
 __all__ = ["Folds", "lead_buckets"]
@@ -27,16 +28,37 @@ def lead_buckets(members, starts, seconds, leader):
     """leader[member] = the first member of its bucket with the same second half; how many are led by another.
 
     `seconds` stand beside `members`. That the first halves of different items agree is rare: the inner loop almost
-    always ends at its first step.
+    always ends at its first step. Who knows the seed can make such items; their bucket is sorted by the second half.
     """
     led = 0
     for b in range(len(starts) - 1):
-        for i in range(starts[b], starts[b + 1]):
-            for j in range(starts[b], i + 1):
-                if seconds[j] == seconds[i]:
-                    leader[members[i]] = members[j]
-                    led += np.int64(j < i)
-                    break
+        begin, end = starts[b], starts[b + 1]
+        own, left = 0, steps_allowed(end - begin)
+        for i in range(begin, end):
+            j = begin
+            while seconds[j] != seconds[i] and left > 0:
+                j += 1
+                left -= 1
+            leader[members[i]] = members[j]
+            own += np.int64(j < i)
+        led += own if left > 0 else _lead_sorted(members[begin:end], seconds[begin:end], leader)
+    return led
+
+
+@aside
+def _lead_sorted(members, seconds, leader):
+    """`lead_buckets` of one bucket, by sorting."""
+    n = len(members)
+    keys, places = seconds.copy(), np.empty(n, np.int64)
+    for i in range(n):
+        places[i] = i
+    sort_pairs(keys, places)
+    led = first = 0
+    for i in range(n):
+        if keys[i] != keys[first]:
+            first = i
+        leader[members[places[i]]] = members[places[first]]
+        led += np.int64(i > first)
     return led
 
 

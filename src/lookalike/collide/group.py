@@ -2,7 +2,8 @@
 
 The idea. Keys are uniform hashes, so their top bits say where each belongs: scatter the entries by up to 11 bits, then
 each part, which fits the cache, by up to 14 more, and an insertion sort has next to nothing left to do. Linear, and
-stable: the items of a bucket keep the order in which they came. Only buckets of two or more are kept.
+stable: the items of a bucket keep the order in which they came. A part in which it has much to do, because somebody
+chose the hashes, is sorted by all bits (`chosen_hashes.py`). Only buckets of two or more are kept.
 
 A bucket of m items stands for m(m-1)/2 candidate pairs. Buckets larger than `most` are not kept either: their items
 are marked as giant, and an exact join finds the pairs among those (`prefix.py`), so that no bucket costs more than
@@ -19,6 +20,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from lookalike.chosen_hashes import sort_pairs, steps_allowed
 from lookalike.jit import kernel
 from lookalike.types import BoolArray, I64Array, U32Array, U64Array
 
@@ -106,15 +108,19 @@ def group_entries(keys, items, spare_keys, spare_items, counts, fine, most, gian
             keys[at] = spare_keys[i]
             items[at] = spare_items[i]
             fine[place] += 1
+        left = steps_allowed(size)
         for i in range(begin + 1, end):
             key, item = keys[i], items[i]
             j = i
-            while j > begin and keys[j - 1] > key:
+            while j > begin and keys[j - 1] > key and left > 0:
                 keys[j] = keys[j - 1]
                 items[j] = items[j - 1]
                 j -= 1
+                left -= 1
             keys[j] = key
             items[j] = item
+        if left == 0:
+            sort_pairs(keys[begin:end], items[begin:end])
 
         i = begin
         while i < end:

@@ -57,6 +57,16 @@ class Block:
         """The number of the line after the last one."""
         return self.line + self.count
 
+    def cut(self, lines: int) -> Iterator[Block]:
+        """Blocks of at most so many lines."""
+        if self.count <= lines:
+            yield self
+            return
+        for first in range(0, self.count, lines):
+            breaks = self.breaks[first : first + lines]
+            begin = int(self.breaks[first - 1]) + 1 if first else 0
+            yield Block(self.line + first, self.data[begin : int(breaks[-1]) + 1], breaks - begin)
+
 
 @dataclass(frozen=True, slots=True)
 class Lines:

@@ -17,33 +17,33 @@ from numpy.typing import NDArray
 from lookalike.errors import InputError
 from lookalike.io.columns import bytes_of
 from lookalike.jit import kernel, peek
-from lookalike.key import LANE, LAST, LENGTH, PUBLIC_KEY
-from lookalike.spec import hash_bytes
+from lookalike.key import TABLE_KEY
+from lookalike.spec import hash_bytes, span_key
 from lookalike.types import I32Array, I64Array, U8Array
 
 __all__ = ["Coder", "code_spans"]
 
 _ZERO = np.uint64(0)
-_KEY = (PUBLIC_KEY[LENGTH], PUBLIC_KEY[LANE], PUBLIC_KEY[LAST])
 _MOST_VALUES = 2**31 - 1
 _WORD = 8
 
 
 @kernel(
     "int64(Array(uint8,1,'C',readonly=True), Array(int64,1,'C',readonly=True), int32[::1], uint8[::1], int64[::1], "
-    "int64, int32[::1])"
+    "int64, int32[::1], Array(uint64,1,'C',readonly=True))"
 )
-def code_spans(data, offsets, table, kept, ends, count, codes):
+def code_spans(data, offsets, table, kept, ends, count, codes, key):
     """codes[i] = the code of data[offsets[i] : offsets[i + 1]]; returns how many values there are now.
 
     The value of code c is kept[ends[c] : ends[c + 1]]; `count` values are there already. `table` has a power of two
-    slots, -1 for an empty one, and `kept` and `ends` have room for every span.
+    slots, -1 for an empty one, and `kept` and `ends` have room for every span. `key` decides on slots alone.
     """
+    parts = span_key(key)
     mask = np.uint64(len(table) - 1)
     for i in range(len(offsets) - 1):
         begin = offsets[i]
         size = offsets[i + 1] - begin
-        slot = hash_bytes(data, begin, size, _ZERO, _KEY) & mask
+        slot = hash_bytes(data, begin, size, _ZERO, parts) & mask
         while True:
             code = np.int64(table[np.int64(slot)])
             if code < 0:
@@ -90,7 +90,7 @@ class Coder:
         data, offsets = self._spans(column)
         self._make_room(len(column), int(offsets[-1] - offsets[0]))
         out = np.empty(len(column), np.int32)
-        self._count = code_spans(data, offsets, self._table, self._kept, self._ends, self._count, out)
+        self._count = code_spans(data, offsets, self._table, self._kept, self._ends, self._count, out, TABLE_KEY)
         return out
 
     def values(self) -> pa.Array:
@@ -138,7 +138,8 @@ class Coder:
             self._table = np.full(slots, -1, np.int32)
             # The values that are there, coded anew, get their own codes, and their bytes land where they are.
             ends = self._ends[: self._count + 1]
-            code_spans(self._kept, ends, self._table, self._kept, self._ends, 0, np.empty(self._count, np.int32))
+            codes = np.empty(self._count, np.int32)
+            code_spans(self._kept, ends, self._table, self._kept, self._ends, 0, codes, TABLE_KEY)
 
 
 def _grown(array: NDArray[Any], used: int, least: int) -> NDArray[Any]:

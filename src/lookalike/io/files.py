@@ -16,6 +16,7 @@ from lookalike.io import formats
 from lookalike.io.columns import check_types, json_type, merge, merge_json, plain
 from lookalike.io.expand import expand
 from lookalike.io.faults import FaultLog, Faults
+from lookalike.io.fields import Extent, check_columns
 from lookalike.io.formats import Piece, Reading
 from lookalike.io.places import Place
 from lookalike.io.source import BATCH_BYTES, BATCH_ROWS, Batch, Flags, OnRead, Source, cut
@@ -128,38 +129,33 @@ class FileSource:
         if self._full is None:
             fields: dict[str, Any] = {}
             metadata = None
+            only_json = all(place.format == "jsonl" for place in self.places)
+            extent = Extent()
             for index, place in enumerate(self.places):
-                schema = self._schema_of(index)
+                schema, more = self._schema_of(index)
                 metadata = metadata or schema.metadata
                 for field in schema:
-                    fields[field.name] = self._merged(place, fields.get(field.name), field)
+                    fields[field.name] = _merged(place.name, fields.get(field.name), field, only_json)
+                extent = extent.and_also(more)
+            if extent.rows:
+                where = self.places[0].name + (" and others" if len(self.places) > 1 else "")
+                check_columns(where, (field.type for field in fields.values()), extent)
             self._full = pa.schema(list(fields.values()), metadata=metadata)
         return self._full
 
-    def _schema_of(self, index: int) -> pa.Schema:
+    def _schema_of(self, index: int) -> tuple[pa.Schema, Extent]:
+        """The columns of a file, and how much of it had to be looked through for them."""
         place = self.places[index]
         if place.format == "jsonl":
             from lookalike.io.formats import jsonl
 
             return jsonl.scan(place, self._faults[index], self.limit)
         try:
-            return formats.reader(place.format).schema(place)
+            return formats.reader(place.format).schema(place), Extent()
         except InputError:
             if self._log.skip:
-                return pa.schema([])
+                return pa.schema([]), Extent()
             raise
-
-    def _merged(self, place: Place, known: Any, field: Any) -> Any:
-        if known is None or known.equals(field):
-            return field
-        if all(place.format == "jsonl" for place in self.places):
-            return pa.field(field.name, merge_json(known.type, field.type))
-        both = merge(known.type, field.type)
-        if both is None:
-            raise InputError(
-                f"{place.name}: column '{field.name}' is {field.type}, but {known.type} in the files before"
-            )
-        return pa.field(field.name, both, known.nullable or field.nullable, known.metadata)
 
     def count(self) -> int | None:
         """The number of rows, if all files tell it."""
@@ -326,3 +322,15 @@ class FileSource:
             raise IndexError(f"row {number} of {self._end}")
         file = bisect_right(self._starts, number) - 1
         return file, number - self._starts[file]
+
+
+def _merged(name: str, known: Any, field: Any, only_json: bool) -> Any:
+    """A field that holds the values of a column in the files before, if it was in any, and in this one."""
+    if known is None or known.equals(field):
+        return field
+    if only_json:
+        return pa.field(field.name, merge_json(known.type, field.type))
+    both = merge(known.type, field.type)
+    if both is None:
+        raise InputError(f"{name}: column '{field.name}' is {field.type}, but {known.type} in the files before")
+    return pa.field(field.name, both, known.nullable or field.nullable, known.metadata)

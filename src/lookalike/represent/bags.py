@@ -11,7 +11,7 @@ Fingerprints are sums over the elements x with their weights w, the bits of a fl
     Σ mix(y ^ C1),   Σ mix(y + C2),   y = mix(x + w·G)
 
 A row is sorted like a band's keys (`collide/group.py`): hashes are uniform, so their top bits say where each belongs,
-and an insertion sort mends the rest.
+and an insertion sort mends the rest; where they are not, all bits are sorted (`chosen_hashes.py`).
 
     [("a", 1), ("b", 0), ("a", 2.5)]   →   hash("a") with 3.5
 """
@@ -24,6 +24,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lookalike.chosen_hashes import sort_pairs, steps_allowed
 from lookalike.errors import InputError
 from lookalike.jit import device, kernel
 from lookalike.key import PUBLIC_KEY
@@ -89,13 +90,17 @@ def _sort(hashes, weights, start, n, keys, loads, counts):
         part = np.int64(hashes[i] >> shift) if bits else 0
         keys[counts[part]], loads[counts[part]] = hashes[i], weights[i]
         counts[part] += 1
+    left = steps_allowed(n)
     for i in range(1, n):
         key, load = keys[i], loads[i]
         j = i
-        while j > 0 and keys[j - 1] > key:
+        while j > 0 and keys[j - 1] > key and left > 0:
             keys[j], loads[j] = keys[j - 1], loads[j - 1]
             j -= 1
+            left -= 1
         keys[j], loads[j] = key, load
+    if left == 0:
+        sort_pairs(keys[:n], loads[:n])
 
 
 @kernel(

@@ -24,8 +24,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from lookalike.chosen_hashes import slot_hash, table_words
 from lookalike.errors import InputError
 from lookalike.jit import kernel
+from lookalike.key import TABLE_KEY
 from lookalike.spec import C1, mix
 from lookalike.types import I64Array, Sets, U32Array, U64Array
 
@@ -47,18 +49,20 @@ Allocate = Callable[[int, Any], NDArray[Any]]
 
 @kernel(
     "int64(Array(uint64,1,'C',readonly=True), Array(uint32,1,'C',readonly=True), uint64[::1], uint32[::1], int64, "
-    "int64)"
+    "int64, Array(uint64,1,'C',readonly=True))"
 )
-def count_exactly(values, times, elements, counts, used, most):
+def count_exactly(values, times, elements, counts, used, most, key):
     """counts[slot of x] += times of x, or 1 where `times` is empty, as long as there are no more than `most` elements.
 
     `elements` has a power of two slots, 0 for an empty one, and no value is 0. Returns how many slots are used now; or
-    -1 - i if it stopped in front of values[i], which is not among the elements, and they are `most` already.
+    -1 - i if it stopped in front of values[i], which is not among the elements, and they are `most` already. `key`
+    decides on slots alone.
     """
+    words = table_words(key)
     mask = np.int64(len(elements) - 1)
     for i in range(len(values)):
         x = values[i]
-        slot = np.int64(mix(x ^ C1)) & mask
+        slot = np.int64(slot_hash(x, words)) & mask
         while elements[slot] != _ZERO and elements[slot] != x:
             slot = (slot + 1) & mask
         if elements[slot] == _ZERO:
@@ -72,13 +76,14 @@ def count_exactly(values, times, elements, counts, used, most):
 
 @kernel(
     "void(Array(uint64,1,'C',readonly=True), Array(uint64,1,'C',readonly=True), Array(uint32,1,'C',readonly=True), "
-    "int64[::1])"
+    "int64[::1], Array(uint64,1,'C',readonly=True))"
 )
-def read_exactly(values, elements, counts, found):
-    """found[i] = the count of values[i], 0 where it is not among the elements."""
+def read_exactly(values, elements, counts, found, key):
+    """found[i] = the count of values[i], 0 where it is not among the elements; `key` as they were counted with."""
+    words = table_words(key)
     mask = np.int64(len(elements) - 1)
     for i in range(len(values)):
-        slot = np.int64(mix(values[i] ^ C1)) & mask
+        slot = np.int64(slot_hash(values[i], words)) & mask
         while elements[slot] != _ZERO and elements[slot] != values[i]:
             slot = (slot + 1) & mask
         found[i] = np.int64(counts[slot])
@@ -142,7 +147,7 @@ class Frequencies:
         while self._table is None and len(values):
             # Half of the slots stay empty.
             most = min(self._exact, len(self._elements) // 2)
-            used = count_exactly(values, times, self._elements, self._counts, self._used, most)
+            used = count_exactly(values, times, self._elements, self._counts, self._used, most, TABLE_KEY)
             if used >= 0:
                 self._used = used
                 return
@@ -160,7 +165,7 @@ class Frequencies:
         slots = min(2 * len(self._elements), 1 << (2 * self._exact - 1).bit_length())
         elements, counts = self._listed()
         self._elements, self._counts = self._allocate(slots, np.uint64), self._allocate(slots, np.uint32)
-        count_exactly(elements, counts, self._elements, self._counts, 0, slots)
+        count_exactly(elements, counts, self._elements, self._counts, 0, slots, TABLE_KEY)
 
     def _spread(self) -> None:
         """Put what was counted into the table of counters, and go on there."""
@@ -194,7 +199,7 @@ class Frequencies:
         """In how many documents each of these stands: never fewer than there are, and now and then more."""
         counts = np.empty(len(values), np.int64)
         if self._table is None:
-            read_exactly(values, self._elements, self._counts, counts)
+            read_exactly(values, self._elements, self._counts, counts, TABLE_KEY)
         else:
             read_counts(values, self._table, counts)
         return counts

@@ -1,8 +1,8 @@
 """Web pages to their main text: what is left without menus, footers and advertisements is what pages should share.
 
 The extractor is trafilatura (the extra `html`) in its fast mode, on the page alone: nothing is fetched, and what a page
-gives depends on no other page. Where it finds no main text the page counts by all its visible text (`html_fallback`);
-where it fails on a page, likewise (`html_broken`).
+gives depends on no other page. Where it finds no main text the page counts by all its visible text (`visible.py`;
+`html_fallback`); where it fails on a page, likewise (`html_broken`).
 
 It is written in Python, so threads would wait for each other: with more than one, each drives a process of its own,
 which stays for the next call. About 800 pages of 7 kB a second on one core of an AMD EPYC, where shingling takes
@@ -22,27 +22,20 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from html.parser import HTMLParser
-from typing import IO, Any
+from typing import IO
 
 import pyarrow as pa
 
 from lookalike.errors import ExtraError
+from lookalike.represent.visible import visible_text
 
-__all__ = ["close_readers", "main_texts", "needs_trafilatura", "serve", "visible_text"]
+__all__ = ["close_readers", "main_texts", "needs_trafilatura", "serve"]
 
 # Pages that a process is given at once: a tenth of a second of work, so that none waits long for the last one.
 _SHARE = 64
 _CHARSET = re.compile(rb"""charset\s*=\s*["']?\s*([a-zA-Z0-9_.:-]+)""")
 _HEAD = 1024
 _XML = re.compile(r"\A\s*<\?xml[^>]*\?>")
-_TAG = re.compile(r"<[^>]*>")
-_HIDDEN = frozenset({"script", "style", "head", "noscript", "template", "svg", "iframe", "object"})
-# Elements that do not part words or begin a line.
-_INLINE = re.compile(
-    "a|abbr|b|bdi|bdo|big|cite|code|data|del|dfn|em|font|i|ins|kbd|label|mark|q|s|samp|small|span|strike|strong|sub|sup"
-    "|time|tt|u|var|wbr"
-)
 
 
 def needs_trafilatura() -> None:
@@ -106,52 +99,6 @@ def _decoded(page: bytes) -> str:
             text = page.decode("cp1252", "replace")
     # It names an encoding, which text does not have any more; lxml refuses such text.
     return _XML.sub("", text).replace("\0", "\ufffd").encode("utf-8", "replace").decode()
-
-
-def visible_text(page: str) -> str:
-    """All text that a browser would show, a line for each block; whatever the page is like."""
-    reader = _Visible()
-    try:
-        reader.feed(page)
-        reader.close()
-        text = "".join(reader.pieces)
-    except Exception:
-        text = _TAG.sub("\n", page)
-    lines = (" ".join(line.split()) for line in text.splitlines())
-    return "\n".join(line for line in lines if line)
-
-
-class _Visible(HTMLParser):
-    """Gathers text outside of hidden elements."""
-
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.pieces: list[str] = []
-        self._hidden: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: Any) -> None:
-        if tag == "body":
-            # A head that was never closed hides nothing.
-            self._hidden.clear()
-        if tag in _HIDDEN:
-            self._hidden.append(tag)
-        self._break(tag)
-
-    def handle_startendtag(self, tag: str, attrs: Any) -> None:
-        self._break(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag in self._hidden:
-            del self._hidden[self._hidden.index(tag) :]
-        self._break(tag)
-
-    def handle_data(self, data: str) -> None:
-        if not self._hidden:
-            self.pieces.append(data)
-
-    def _break(self, tag: str) -> None:
-        if not _INLINE.fullmatch(tag):
-            self.pieces.append("\n")
 
 
 class _Readers:

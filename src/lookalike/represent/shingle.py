@@ -19,6 +19,7 @@ import numpy as np
 from numba.core import types
 from numpy.typing import NDArray
 
+from lookalike.chosen_hashes import count_before, steps_allowed
 from lookalike.jit import array_of, device, kernel, peek, poke, tuple_of
 from lookalike.key import TOKEN
 from lookalike.represent.decode import ACCENTS, LOWER
@@ -135,49 +136,18 @@ def _emptied(n, table):
 
 
 @device
-def _find(x, table, mask):
-    """The slot of x in the table, or the empty one (0) where it belongs, by linear probing."""
+def _find(x, table, mask, left):
+    """The slot of x in the table, or the empty one (0) where it belongs, by linear probing; and the steps still left.
+
+    With no steps left it is any slot: the caller notices at the end, and does without the table.
+    """
     slot = np.int64(x & mask)
     there = peek(table, slot)
-    while there != _ZERO and there != x:
+    while there != _ZERO and there != x and left > 0:
         slot = (slot + 1) & np.int64(mask)
         there = peek(table, slot)
-    return slot, there
-
-
-@device
-def _distinct(codes, n, table, values, v):
-    """Append each code once to values[v:]; how many."""
-    mask = _emptied(n, table)
-    begun = v
-    for i in range(n):
-        x = peek(codes, i)
-        # 0 marks an empty slot, so the specification has G for a hash of 0.
-        x = x if x != _ZERO else GOLDEN
-        slot, there = _find(x, table, mask)
-        poke(table, slot, x)
-        poke(values, v, x)
-        v += np.int64(there == _ZERO)
-    return v - begun
-
-
-@device
-def _counted(codes, n, table, counts, values, v):
-    """Append each code once and its j-th further occurrence as mix(x + j·G), so that a bag is a set; how many."""
-    mask = _emptied(n, table)
-    for i in range(n):
-        x = peek(codes, i)
-        x = x if x != _ZERO else GOLDEN
-        slot, there = _find(x, table, mask)
-        if there == _ZERO:
-            poke(table, slot, x)
-            poke(counts, slot, 0)
-        else:
-            times = peek(counts, slot) + 1
-            poke(counts, slot, times)
-            x = mix(x + np.uint64(times) * GOLDEN)
-        poke(values, v + i, x)
-    return n
+        left -= 1
+    return slot, there, left
 
 
 @device
@@ -186,6 +156,56 @@ def _every(codes, n, values, v):
     for i in range(n):
         x = peek(codes, i)
         poke(values, v + i, x if x != _ZERO else GOLDEN)
+    return n
+
+
+@device
+def _distinct(codes, n, table, counts, values, v):
+    """Append each code once to values[v:]; how many."""
+    mask = _emptied(n, table)
+    begun, left = v, steps_allowed(n)
+    for i in range(n):
+        x = peek(codes, i)
+        # 0 marks an empty slot, so the specification has G for a hash of 0.
+        x = x if x != _ZERO else GOLDEN
+        slot, there, left = _find(x, table, mask, left)
+        poke(table, slot, x)
+        poke(values, v, x)
+        v += np.int64(there == _ZERO)
+    if left == 0:
+        _every(codes, n, values, begun)
+        count_before(values, begun, n, table, counts)
+        v = begun
+        for i in range(n):
+            poke(values, v, peek(values, begun + i))
+            v += np.int64(peek(counts, n + i) == 0)
+    return v - begun
+
+
+@device
+def _counted(codes, n, table, counts, values, v):
+    """Append each code once and its j-th further occurrence as mix(x + j·G), so that a bag is a set; how many."""
+    mask = _emptied(n, table)
+    left = steps_allowed(n)
+    for i in range(n):
+        x = peek(codes, i)
+        x = x if x != _ZERO else GOLDEN
+        slot, there, left = _find(x, table, mask, left)
+        if there == _ZERO:
+            poke(table, slot, x)
+            poke(counts, slot, 0)
+        else:
+            times = peek(counts, slot) + 1
+            poke(counts, slot, times)
+            x = mix(x + np.uint64(times) * GOLDEN)
+        poke(values, v + i, x)
+    if left == 0:
+        _every(codes, n, values, v)
+        count_before(values, v, n, table, counts)
+        for i in range(n):
+            times = peek(counts, n + i)
+            if times > 0:
+                poke(values, v + i, mix(peek(values, v + i) + np.uint64(times) * GOLDEN))
     return n
 
 
@@ -240,7 +260,7 @@ def shingle_words(data, offsets, row, k, flags, key, tables, s, values, row_ends
         if flags & EVERY:
             size = _every(s.codes, n, values, v)
         else:
-            size = _distinct(s.codes, n, s.table, values, v)
+            size = _distinct(s.codes, n, s.table, s.counts, values, v)
         row_ends[row + 1] = v + size
         if size > 0:
             fingerprints[row, 0], fingerprints[row, 1] = _fingerprint(values, v, size)
@@ -283,7 +303,7 @@ def shingle_rows(
         elif flags & BAG:
             size = _counted(s.codes, n, s.table, s.counts, values, v)
         else:
-            size = _distinct(s.codes, n, s.table, values, v)
+            size = _distinct(s.codes, n, s.table, s.counts, values, v)
         row_ends[row + 1] = v + size
         if size > 0:
             fingerprints[row, 0], fingerprints[row, 1] = _fingerprint(values, v, size)
@@ -322,6 +342,6 @@ def shingle_tokens(hashes, offsets, k, flags, key, s, values, row_ends, fingerpr
         elif flags & BAG:
             size = _counted(s.codes, n, s.table, s.counts, values, v)
         else:
-            size = _distinct(s.codes, n, s.table, values, v)
+            size = _distinct(s.codes, n, s.table, s.counts, values, v)
         row_ends[row + 1] = v + size
         fingerprints[row, 0], fingerprints[row, 1] = _fingerprint(values, v, size)

@@ -19,8 +19,9 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from lookalike.chosen_hashes import slot_hash, table_words
 from lookalike.jit import kernel
-from lookalike.key import PUBLIC_KEY
+from lookalike.key import PUBLIC_KEY, TABLE_KEY
 from lookalike.represent.document_counts import Frequencies
 from lookalike.represent.text import shingle_texts
 from lookalike.shingle import Shingle
@@ -36,13 +37,17 @@ _B = 0.75
 _ZERO = np.uint64(0)
 
 
-@kernel("int64(Array(int64,1,'C',readonly=True), uint64[::1], int64[::1], float32[::1], uint64[::1], int64[::1])")
-def count_repeats(offsets, values, ends, times, table, places):
+@kernel(
+    "int64(Array(int64,1,'C',readonly=True), uint64[::1], int64[::1], float32[::1], uint64[::1], int64[::1], "
+    "Array(uint64,1,'C',readonly=True))"
+)
+def count_repeats(offsets, values, ends, times, table, places, key):
     """values[ends[i] : ends[i + 1]] = the distinct elements of row i in order of first occurrence, in place.
 
     `times` is how often each occurs. No element is 0. `table` and `places` have room for twice the longest row, in a
-    power of two of at least 16. Returns how many elements are left.
+    power of two of at least 16. Returns how many elements are left; `key` decides on slots alone.
     """
+    words = table_words(key)
     v = 0
     ends[0] = 0
     for row in range(len(offsets) - 1):
@@ -55,7 +60,7 @@ def count_repeats(offsets, values, ends, times, table, places):
         mask = np.int64(capacity - 1)
         for i in range(start, end):
             x = values[i]
-            slot = np.int64(x) & mask
+            slot = np.int64(slot_hash(x, words)) & mask
             while table[slot] != _ZERO and table[slot] != x:
                 slot = (slot + 1) & mask
             if table[slot] == _ZERO:
@@ -78,7 +83,7 @@ def count_shingles(texts: pa.Array, shingle: Shingle, key: U64Array = PUBLIC_KEY
         slots *= 2
     ends, times = np.empty(len(every.offsets), np.int64), np.empty(len(every.values), np.float32)
     table, places = np.empty(slots, np.uint64), np.empty(slots, np.int64)
-    left = count_repeats(every.offsets, every.values, ends, times, table, places)
+    left = count_repeats(every.offsets, every.values, ends, times, table, places, TABLE_KEY)
     return weighed(replace(every, offsets=ends, values=every.values[:left]), times[:left])
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from lookalike.chosen_hashes import sort_pairs, steps_allowed
 from lookalike.jit import device, kernel
 from lookalike.types import F64Array, I64Array, U64Array
 
@@ -21,7 +22,8 @@ def sort_rows(offsets, values, spare, counts):
 
     Hashes are uniform, so their top bits say within a place or two where each belongs: scatter into as many buckets as
     there are elements, then an insertion sort that hardly moves anything. Linear, and compiled in a quarter of the time
-    of Numba's quicksort. `spare` and `counts` hold the longest row and twice that.
+    of Numba's quicksort. Where somebody chose hashes with equal top bits, all bits are sorted (`chosen_hashes.py`).
+    `spare` and `counts` hold the longest row and twice that.
     """
     for row in range(len(offsets) - 1):
         start = offsets[row]
@@ -42,13 +44,17 @@ def sort_rows(offsets, values, spare, counts):
             bucket = np.int64(x >> shift)
             spare[counts[bucket]] = x
             counts[bucket] += 1
+        left = steps_allowed(n)
         for i in range(n):
             x = spare[i]
             j = start + i
-            while j > start and values[j - 1] > x:
+            while j > start and values[j - 1] > x and left > 0:
                 values[j] = values[j - 1]
                 j -= 1
+                left -= 1
             values[j] = x
+        if left == 0:
+            sort_pairs(values[start : start + n], spare[:n])
 
 
 @device

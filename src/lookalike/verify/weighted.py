@@ -18,6 +18,7 @@ import math
 
 import numpy as np
 
+from lookalike.chosen_hashes import sort_pairs, steps_allowed
 from lookalike.jit import device, kernel
 from lookalike.types import F32Array, F64Array, I64Array, U64Array
 from lookalike.verify.cosine import PARALLEL
@@ -64,15 +65,19 @@ def pack_bags(offsets, values, weights, starts, words, halves, order, counts):
         first = 2 * (out + n)
         if n % 2 == 1:
             halves[first + n] = np.float32(0.0)
+        left = steps_allowed(n)
         for i in range(n):
             x, w = values[start + order[i]], weights[start + order[i]]
             j = i
-            while j > 0 and words[out + j - 1] > x:
+            while j > 0 and words[out + j - 1] > x and left > 0:
                 words[out + j] = words[out + j - 1]
                 halves[first + j] = halves[first + j - 1]
                 j -= 1
+                left -= 1
             words[out + j] = x
             halves[first + j] = w
+        if left == 0:
+            sort_pairs(words[out : out + n], halves[first : first + n])
 
 
 @device

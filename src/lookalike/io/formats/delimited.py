@@ -15,6 +15,7 @@ import csv
 import io
 import re
 import sys
+from collections import Counter
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -83,8 +84,9 @@ def count(place: Place) -> int | None:
 def pieces(place: Place, reading: Reading) -> Generator[Piece, None, None]:
     """All rows in order."""
     names = manner(place).names
+    known = set(names)
     for column in reading.columns or ():
-        if column not in names:
+        if column not in known:
             raise InputError(missing_column(place.name, column, names))
     columns = list(reading.columns) if reading.columns is not None else names
     invalid: _Invalid = {}
@@ -159,21 +161,21 @@ def _parsed(
         return "skip" if reading.faults.log.skip else "error"
 
     # Columns go by number, since a name may hold bytes that are not UTF-8; the header is then the first row.
-    numbers = [str(number) for number in range(len(names))]
+    numbers = {name: str(number) for number, name in enumerate(names)}
     with place.stream() as stream:
         batches = _opened(
             on_invalid,
             pa.PythonFile(_Ended(stream, b"\n" + end.encode()), mode="r"),
             # One thread: row numbers of bad rows are known only then.
-            read_options=pcsv.ReadOptions(block_size=size, use_threads=False, column_names=numbers),
+            read_options=pcsv.ReadOptions(block_size=size, use_threads=False, column_names=list(numbers.values())),
             parse_options=pcsv.ParseOptions(
                 delimiter=_delimiter(place.format), newlines_in_values=True, invalid_row_handler=on_invalid
             ),
             convert_options=pcsv.ConvertOptions(
                 check_utf8=False,
-                column_types=dict.fromkeys(numbers, pa.string()),
+                column_types=dict.fromkeys(numbers.values(), pa.string()),
                 strings_can_be_null=False,
-                include_columns=[numbers[names.index(column)] for column in columns],
+                include_columns=[numbers[column] for column in columns],
             ),
         )
         seen = 0
@@ -269,9 +271,9 @@ def manner(place: Place) -> Manner:
         line = rows.line_num - len(_lines(cells[-1])) + 1
         raise InputError(_unclosed(place, line))
     names = [cell.encode("latin-1").decode("utf-8", "replace") for cell in cells]
-    for name in names:
-        if names.count(name) > 1:
-            raise InputError(f"{place.name}:1: the header has column '{name}' twice")
+    if len(set(names)) < len(names):
+        twice = next(name for name, times in Counter(names).items() if times > 1)
+        raise InputError(f"{place.name}:1: the header has column '{twice}' twice")
     whole = "".join(lines[start : rows.line_num])
     header = whole.rstrip("\r\n")
     return Manner(mark, header.encode("latin-1"), names, whole[len(header) :].encode() or b"\n")

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import reduce
 from typing import Any
 
 import pyarrow as pa
@@ -21,7 +20,7 @@ from lookalike.io.faults import Faults
 _SHOWN_KEY = 40
 _INT64 = range(-(2**63), 2**63)
 
-__all__ = ["array_of", "dump_line", "load_line", "objects", "type_of", "types_of", "wrong_type"]
+__all__ = ["array_of", "dump_line", "load_line", "objects", "types_of", "wrong_type"]
 
 Row = dict[str, Any]
 
@@ -115,35 +114,76 @@ def _fits_any_int(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def type_of(value: Any) -> Any:
-    """The Arrow type of a JSON value. An integer beyond 64 bits is text, so that no digit is lost."""
-    if value is None:
-        return pa.null()
+class _Kind:
+    """The type that holds the JSON values it was shown, as `merge_json` would find it, one after another.
+
+    Arrow's types cannot be added to: to merge them row by row would make the whole object anew for each new key.
+    """
+
+    __slots__ = ("_fields", "_items", "_scalar")
+
+    def __init__(self) -> None:
+        self._scalar: Any = None
+        self._items: _Kind | None = None
+        self._fields: dict[str, _Kind] | None = None
+
+    def show(self, value: Any) -> None:
+        if isinstance(value, dict):
+            if self._scalar is not None or self._items is not None:
+                self._become_text()
+                return
+            if self._fields is None:
+                self._fields = {}
+            for key, item in value.items():
+                if key not in self._fields:
+                    self._fields[key] = _Kind()
+                self._fields[key].show(item)
+        elif isinstance(value, list):
+            if self._scalar is not None or self._fields is not None:
+                self._become_text()
+                return
+            if self._items is None:
+                self._items = _Kind()
+            for item in value:
+                self._items.show(item)
+        elif value is not None:
+            kind = _scalar_type(value)
+            if self._items is not None or self._fields is not None:
+                self._become_text()
+            else:
+                self._scalar = kind if self._scalar is None else merge_json(self._scalar, kind)
+
+    def _become_text(self) -> None:
+        self._scalar, self._items, self._fields = pa.string(), None, None
+
+    def type(self) -> Any:
+        if self._fields is not None:
+            return pa.struct([(key, kind.type()) for key, kind in self._fields.items()])
+        if self._items is not None:
+            return pa.list_(self._items.type())
+        return pa.null() if self._scalar is None else self._scalar
+
+
+def _scalar_type(value: Any) -> Any:
+    """The Arrow type of a JSON value with nothing inside. An integer beyond 64 bits is text: no digit is lost."""
     if isinstance(value, bool):
         return pa.bool_()
     if isinstance(value, int):
         return pa.int64() if value in _INT64 else pa.string()
-    if isinstance(value, float):
-        return pa.float64()
-    if isinstance(value, str):
-        return pa.string()
-    if isinstance(value, list):
-        return pa.list_(reduce(merge_json, map(type_of, value), pa.null()))
-    return pa.struct([(key, type_of(item)) for key, item in value.items()])
+    return pa.float64() if isinstance(value, float) else pa.string()
 
 
 def types_of(rows: Iterable[Row], columns: Sequence[str] | None = None) -> dict[str, Any]:
-    """The type of each column over these rows, in the order in which keys appear."""
-    types: dict[str, Any] = dict.fromkeys(columns or (), pa.null())
+    """The type of each column over these rows, in the order in which keys appear; only of some columns, if told."""
+    kinds = {column: _Kind() for column in columns or ()}
     for row in rows:
-        for key in row if columns is None else columns:
-            value = row.get(key)
-            known = types.get(key)
-            if known is None:
-                types[key] = type_of(value)
-            elif value is not None:
-                types[key] = merge_json(known, type_of(value))
-    return types
+        for key, value in row.items():
+            if key not in kinds:
+                if columns is not None:
+                    continue
+                kinds[key] = _Kind()
+            kinds[key].show(value)
+    return {key: kind.type() for key, kind in kinds.items()}
 
 
 def array_of(values: Sequence[Any], type: Any) -> pa.Array:

@@ -9,11 +9,13 @@ The types of columns:
 
 - A column that the caller expects to be of a type has that type; a row with another is a bad row.
 - Otherwise each block has the type of its values, and a block of mixed values is text (`columns.merge_json`).
-- When all columns are read, the whole input is looked through first, so that all batches have one schema.
+- When all columns are read, the whole input is looked through first, so that all batches have one schema. Rows
+  that share too few keys to make a table are refused then (`fields.py`).
 
 Strings are never taken for dates, whatever they look like. Integers beyond 64 bits are text. Of a repeated
 key the last value counts. A key that a row lacks is null; a column must be in the first block of its file.
-Blank lines are no rows. A row that is nested too deep for parsers is a bad row (`depth.py`).
+Blank lines are no rows. A row that is nested too deep for parsers is a bad row (`depth.py`). Arrow makes a
+cell of every row and key of a block, so where rows share few keys it is not asked for all of them (`json_fields.py`).
 """
 
 from __future__ import annotations
@@ -31,8 +33,10 @@ from lookalike.io.blocks import Block, Lines, blocks, lines_of, pick
 from lookalike.io.columns import bytes_of, honest, merge_json
 from lookalike.io.depth import DEEPEST, too_deep
 from lookalike.io.faults import FaultLog, Faults
+from lookalike.io.fields import Extent, check_columns, fields_in, rows_at_once
 from lookalike.io.formats import Piece, Reading
 from lookalike.io.formats.json_rows import array_of, objects, types_of, wrong_type
+from lookalike.io.json_fields import few_cells
 from lookalike.io.json_text import record_lines
 from lookalike.io.messages import missing_column
 from lookalike.io.places import Place
@@ -66,18 +70,25 @@ def tally(place: Place, on_read: OnRead | None = None) -> int:
     return sum(len(lines_of(block, blank=False, without=set())) for block in blocks(place, None, on_read))
 
 
-def scan(place: Place, faults: Faults, limit: int | None = None) -> pa.Schema:
-    """The keys of the whole file, or of its first rows, with the types that hold all their values."""
+def scan(place: Place, faults: Faults, limit: int | None = None) -> tuple[pa.Schema, Extent]:
+    """The keys of the whole file, or of its first rows, with the types that hold all their values; and how much it is.
+
+    Raises:
+        InputError: if there are more keys than could be columns of any table.
+    """
     types: dict[str, Any] = {}
-    rows = 0
+    rows = size = 0
     for block in _blocks(place, faults, None):
         for name, kind in _block_types(place, block, faults).items():
             types[name] = merge_json(types.get(name, pa.null()), kind)
         faults.settle(block.end)
         rows += len(lines_of(block, blank=False, without=faults.places))
+        size += len(block.data)
+        check_columns(place.name, types.values(), Extent())
         if limit is not None and rows >= limit:
+            rows = limit
             break
-    return pa.schema(list(types.items()))
+    return pa.schema(list(types.items())), Extent(rows, size)
 
 
 def pieces(place: Place, reading: Reading) -> Generator[Piece, None, None]:
@@ -93,7 +104,7 @@ def parsed(place: Place, reading: Reading) -> Iterator[tuple[Block, pa.RecordBat
     """Each block with its rows, None where none is wanted, and how many rows it holds."""
     parser = _Parser(place, reading)
     row = 0
-    for block in _blocks(place, reading.faults, reading):
+    for block in _narrow(_blocks(place, reading.faults, reading), reading):
         rows = None
         known = _known_count(block, reading)
         if known is None and reading.columns == ():
@@ -139,6 +150,16 @@ def _blocks(place: Place, faults: Faults, reading: Reading | None) -> Iterator[B
         yield block
 
 
+def _narrow(whole: Iterator[Block], reading: Reading) -> Iterator[Block]:
+    """The blocks; when all columns are read, cut so that their cells fit."""
+    if reading.columns is not None:
+        yield from whole
+        return
+    lines = rows_at_once(sum(map(fields_in, reading.fixed.values())))
+    for block in whole:
+        yield from block.cut(lines)
+
+
 def _known_count(block: Block, reading: Reading) -> int | None:
     """The rows of a block that an earlier pass looked at; None if it has to be parsed."""
     if block.end > reading.faults.judged:
@@ -148,7 +169,7 @@ def _known_count(block: Block, reading: Reading) -> int | None:
 
 def _block_types(place: Place, block: Block, faults: Faults) -> dict[str, Any]:
     rows = _rows_in(block)
-    if not faults.places and rows is not None:
+    if not faults.places and rows is not None and few_cells(block):
         try:
             # One thread: with more, the order of keys that only some rows have is not the same every time.
             table = _read(block.data, None, "infer", threads=False)
@@ -179,6 +200,8 @@ class _Parser:
         if data.isspace() or not data:
             return _batch(pa.table({name: pa.nulls(0, self._type(name)) for name in self._columns}))
         for attempt in (self._told, self._inferred):
+            if attempt == self._inferred and not few_cells(block):
+                break
             try:
                 table = attempt(data)
                 if table is None or table.num_rows != expected or _lossy(table, self._reading.fixed):
@@ -218,11 +241,9 @@ class _Parser:
         told = {name: self._reading.fixed[name] for name in self._columns if name in self._reading.fixed}
         table = _read(data, pa.schema(list(told.items())) if told and self._checked else None, "infer")
         self._check(table.schema.names)
-        types = {
-            name: told.get(name, _undated(table.schema.field(name).type) if name in table.schema.names else pa.null())
-            for name in self._columns
-        }
-        if any(name not in table.schema.names or table.schema.field(name).type != kind for name, kind in types.items()):
+        found = {field.name: field.type for field in table.schema}
+        types = {name: told.get(name, _undated(found.get(name, pa.null()))) for name in self._columns}
+        if any(found.get(name) != kind for name, kind in types.items()):
             return _read(data, pa.schema(list(types.items())), "ignore")
         return table.select(list(self._columns))
 
