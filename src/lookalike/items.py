@@ -222,7 +222,9 @@ def _form(source: Source, field: pa.Field, config: Config) -> str:
 
 
 def _unfit(source: Source, field: pa.Field, config: Config) -> InputError:
-    """The error that a column holds no items, with what it must hold."""
+    """The error that a column holds no items, with what it must hold; one without rows holds nothing at all."""
+    if source.count() == 0:
+        return InputError(f"there are no items{_where(source)}")
     taken = _FORM_WORDS[config.form] if config.form is not None else "text or a list of elements or components"
     if config.measure is not None:
         words = [_FORM_WORDS[form] for form in forms_for(config.measure)]
