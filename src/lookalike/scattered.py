@@ -27,7 +27,7 @@ _SOME = 4096
 
 @dataclass(frozen=True, slots=True)
 class Scattered:
-    """The rows of a run: `held` has the items of each part and their store; what is in none is read from `collection`."""
+    """The rows of a run of so many items: `held` has the items of each part and their store; others are read again."""
 
     collection: Collection
     measure: Measure
@@ -81,9 +81,7 @@ def _gathered(wanted: I64Array, places: Sequence[tuple[I64Array, Rows]]) -> tupl
     return starts, words
 
 
-def _pieces(
-    wanted: I64Array, places: Sequence[tuple[I64Array, Rows]]
-) -> Iterator[tuple[I64Array, I64Array, U64Array]]:
+def _pieces(wanted: I64Array, places: Sequence[tuple[I64Array, Rows]]) -> Iterator[tuple[I64Array, I64Array, U64Array]]:
     """Which of the wanted items each store has, with their rows."""
     for items, store in places:
         at = np.searchsorted(items, wanted)

@@ -18,10 +18,11 @@ the origin, and the error goes with their length. With s the product less a numb
     euclidean   -|x-y|²/2 = s + l,  s = x'·y' - |y'|²/2,  l = -|x'|²/2
     manhattan   s = -Σ|x_i - y_i|, by a kernel of its own; a sum of positive terms is off by γ times itself
 
-Scores: the larger the better; of a distance it is minus the distance. Equal scores are ordered by item number. Unit
-vectors of float32 are too long or too short by 2⁻²⁴, which is more than a cosine near 1 may be off: of vectors at angles
-of a thousandth it would choose by chance. So the nearest are chosen by products of the vectors as they came, divided by
-both lengths in float64 (`scaled`).
+Scores: the larger the better; of a distance it is minus the distance. Equal scores are ordered by item number.
+
+Unit vectors of float32 are too long or too short by up to 2⁻²⁴. Cosines of vectors at angles of a thousandth differ by
+less, so that such lengths would choose among them. The nearest are therefore chosen by products of the vectors as they
+came, divided by both lengths in float64 (`scaled`).
 
 Bytes are tried first where they pay. Where more than a sixteenth of the pairs are scored (all vectors alike, or all far
 from the mean and close to one another), the rest is multiplied in float32: a score takes 40 to 100 ns, bytes save 5.
@@ -62,7 +63,17 @@ from lookalike.verify.selection import (
     sort_best,
 )
 
-__all__ = ["COSINE", "EUCLIDEAN", "MANHATTAN", "Side", "all_pairs_above", "all_pairs_within", "best_of_lists", "scales_of", "top"]
+__all__ = [
+    "COSINE",
+    "EUCLIDEAN",
+    "MANHATTAN",
+    "Side",
+    "all_pairs_above",
+    "all_pairs_within",
+    "best_of_lists",
+    "scales_of",
+    "top",
+]
 
 
 _BLOCK = 10 * LANES
@@ -349,8 +360,8 @@ def top(
 ) -> tuple[I64Array, F64Array]:
     """The best k items of each query, best first, and their exact scores: int64 and float64 (queries x k).
 
-    For the cosine both are unit vectors, or the items are `scaled` and queries will be. `own` names an item that a query must not find. Where there are fewer than k
-    items, the rest of a row is -1 with a score of -inf.
+    For the cosine both are unit vectors, or the items are `scaled` and queries will be. `own` names an item that a
+    query must not find. Where there are fewer than k items, the rest of a row is -1 with a score of -inf.
     """
     ours = items if isinstance(items, Side) else Side.of(measure, items)
     theirs = Side.of(ours.measure, queries, ours, rounded=ours.bytes is not None, scaled=ours.scaled)

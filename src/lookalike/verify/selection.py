@@ -184,7 +184,8 @@ def keep_best(
 
     near[q·stride + j] - halves[j] is the approximate score of item first + j up to a constant of the query. Only what
     could be better than the worst of the heap is scored, about k·ln(n/k) of n items in no particular order; returns how
-    many. Products are multiplied by the scales of both vectors. Item own[q] is left out. Not a number passes: products that overflow are no reason to lose an item.
+    many. Products are multiplied by the scales of both vectors. Item own[q] is left out. Not a number passes: products
+    that overflow are no reason to lose an item.
     """
     width, k, d = len(halves), ids.shape[1], items.shape[1]
     flat_items, flat_queries = items.reshape(items.size), queries.reshape(queries.size)
