@@ -127,9 +127,11 @@ def _judge_greedy(
     plan = answer.plan
     sure = plan is None or (plan != "unknown" and plan.exhaustive)
     if sure and not answer.unexamined and trial.options.get("verify", "exact") in ("exact", "text"):
-        left = [(i, j) for i, j in truth.pairs() if keeper[i] == i and keeper[j] == j]
-        if left:
-            verdict.findings.append(f"{len(left)} pairs of items stay, such as {left[0]}: {truth.score[left[0]]}")
+        kept = np.array(keeper) == np.arange(len(keeper))
+        left = np.argwhere(truth.must & kept[:, None] & kept[None, :])
+        if len(left):
+            pair = int(left[0][0]), int(left[0][1])
+            verdict.findings.append(f"{len(left)} pairs of items stay, such as {pair}: {truth.score[pair]}")
 
 
 def _judge_components(

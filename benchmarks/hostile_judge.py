@@ -37,6 +37,7 @@ REFUSED = [
     r"there are no (items|queries)",
     r"holds null: an item must be",
     r"and those to compare against are sets",
+    r"components, and those to compare against have",
     r"^which column holds the items",
     r"reach .* at most$",
     r"items: an array of \d+ x 0 has no vectors",

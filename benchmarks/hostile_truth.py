@@ -58,9 +58,6 @@ class Truth:
     is_distance: bool
     slack: Callable[[float], float]
 
-    def pairs(self) -> list[tuple[int, int]]:
-        return list(zip(*(each.tolist() for each in np.nonzero(self.must)), strict=True))
-
 
 def truth_of(
     form: str, values: Sequence[Any], options: dict[str, Any], groups: Sequence[Any] | None, references: int = 0

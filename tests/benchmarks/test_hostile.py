@@ -14,7 +14,7 @@ from lookalike.types import F64Array, I64Array
 
 
 def test_some_trials_show_no_difference(tmp_path: Path) -> None:
-    shown = [run_trial(5, number, tmp_path) for number in range(1, 61)]
+    shown = [run_trial(12, number, tmp_path) for number in range(1, 61)]
     assert [each["findings"] for each in shown if each["findings"]] == []
     assert sum(each["pairs"] > 0 for each in shown) >= 20
     table, beyond = summary(shown)
@@ -37,10 +37,10 @@ def test_matches_that_are_lost_or_false_are_found_out(tmp_path: Path, monkeypatc
     def more(self: Matches, left: I64Array, right: I64Array, similarity: F64Array) -> None:
         whole(self, left, right, similarity + 1e-9)
 
-    numbers = [number for number in range(1, 40) if draw(5, number).verb == "pairs"]
+    numbers = [number for number in range(1, 40) if draw(12, number).verb == "pairs"]
     for fault, words in ((some, "missed that are found for sure"), (more, "and have")):
         monkeypatch.setattr(Matches, "add", fault)
-        findings = [line for number in numbers for line in run_trial(5, number, tmp_path)["findings"]]
+        findings = [line for number in numbers for line in run_trial(12, number, tmp_path)["findings"]]
         assert any(words in line for line in findings)
 
 
@@ -52,4 +52,4 @@ def test_the_bound_is_above_the_tail_of_a_binomial_and_not_far(trials: int, expe
         told = bound(count / trials, expected, trials)
         assert tail <= told * (1 + 1e-9)
         # Chernoff's bound is off by no more than a factor of the root of the number of trials, and some.
-        assert count <= expected * trials or told <= 10 * math.sqrt(trials) * tail
+        assert count <= expected * trials or tail < 1e-200 or told <= 10 * math.sqrt(trials) * tail
