@@ -134,6 +134,8 @@ def test_a_tokens_callable_replaces_the_words() -> None:
     ("items", "options", "message"),
     [
         ([], {}, "there are no items"),
+        ([], {"measure": "hamming"}, "there are no items"),
+        ([], {"sets": "items"}, "there are no items"),
         ([1, 2], {}, "item 0 is a int; strings, bytes, sets of integers or strings, vectors"),
         (5, {}, "a int is not a collection of items"),
         (["a", {1}], {}, "item 1 is a set, but item 0 is a str"),

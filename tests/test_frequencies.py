@@ -84,6 +84,15 @@ def test_what_stands_everywhere_is_left_out_and_counted() -> None:
     assert result.report["emptied_items"] == 0
 
 
+def test_what_stands_everywhere_is_left_out_with_all_its_repeats() -> None:
+    """Of bags too: the menu stands there three times, and twice of that would make all pages alike."""
+    pages = [f"{MENU} {MENU} {page} {page}" for page in stories()]
+    result = lookalike.pairs(pages, shingle="word:1:bag", threshold=0.2, max_share=0.5)
+    assert {(a, b) for a, b, _ in result} == {(i - 1, i) for i in range(2, 40, 3)}
+    once = lookalike.pairs(stories(), shingle="word:1", threshold=0.2, max_share=0.5)
+    assert result.report["dropped_shingles"] == once.report["dropped_shingles"]
+
+
 def test_a_document_that_loses_everything_is_like_nothing_but_its_copies() -> None:
     pages = [*stories(), MENU, MENU, "home products about contact"]
     result = lookalike.dedup(pages, shingle="word:1", threshold=0.3, max_share=0.5)

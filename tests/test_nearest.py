@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -9,7 +11,7 @@ from numpy.typing import NDArray
 from lookalike import nearest
 from lookalike.errors import InputError, OptionError
 from lookalike.nearest import Nearest
-from tests.reference.vectors import best_items
+from tests.reference.vectors import score
 
 F32 = NDArray[np.float32]
 
@@ -36,13 +38,15 @@ def recall(found: NDArray[np.int64], truth: NDArray[np.int64]) -> float:
 def test_an_exact_search_is_the_twin_s(measure: str) -> None:
     vectors = made(300, 20, 2)
     ids, scores = Nearest(vectors, measure, threads=2).search(vectors[:10], 7)
-    ready = vectors
-    if measure == "cosine":
-        wide = vectors.astype(np.float64)
-        ready = (wide / np.sqrt((wide * wide).sum(axis=1, keepdims=True))).astype(np.float32)
+    lengths = np.sqrt(np.square(vectors, dtype=np.float64).sum(axis=1))
+    scales = 1.0 / lengths if measure == "cosine" else np.ones(300)
     for q in range(10):
-        expected = best_items(measure, dict(enumerate(ready.tolist())), ready[q].tolist(), 7)
-        assert list(zip(ids[q].tolist(), scores[q].tolist(), strict=True)) == expected
+        expected = [
+            (item, score(measure, vectors[q].tolist(), vector) * (scales[q] * scales[item]))
+            for item, vector in enumerate(vectors.tolist())
+        ]
+        expected.sort(key=lambda entry: (-entry[1], entry[0]))
+        assert list(zip(ids[q].tolist(), scores[q].tolist(), strict=True)) == expected[:7]
 
 
 @pytest.mark.parametrize("asked", [0.8, 0.95])
@@ -143,3 +147,15 @@ def test_what_cannot_be_searched_is_said_in_one_line() -> None:
         Nearest(good, recall=0.0)
     with pytest.raises(OptionError, match="k is 0"):
         Nearest(good).search(good, 0)
+
+
+def test_vectors_at_angles_that_unit_vectors_of_float32_cannot_tell_come_in_their_exact_order() -> None:
+    """A cloud far from the origin, of which cosines differ by 10⁻⁹, and lengths of unit vectors by 10⁻⁷."""
+    vectors = (np.random.default_rng(5).normal(size=(60, 3)) + 1e4).astype(np.float32)
+    ids, scores = Nearest(vectors, "cosine").search(vectors[:20], 10)
+    wide = vectors.astype(np.float64)
+    lengths = np.sqrt(np.square(wide).sum(axis=1))
+    truth = np.array([[math.fsum(x * y) for y in wide] for x in wide[:20]]) / (lengths[:20, None] * lengths)
+    # Products of three components, two lengths and a quotient, each rounded once or twice: less than 16 units of 2⁻⁵³.
+    assert np.abs(scores - np.sort(truth, axis=1)[:, :-11:-1]).max() < 16 * 2.0**-53
+    assert np.abs(scores - np.take_along_axis(truth, ids, 1)).max() < 16 * 2.0**-53

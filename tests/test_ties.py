@@ -81,6 +81,19 @@ def test_a_cosine_at_its_limit_counts(way: dict[str, Any]) -> None:
     assert {(a, b) for a, b, _ in lookalike.pairs(vectors, threshold=0.8, **way)} == {(0, 1), (0, 2)}
 
 
+@pytest.mark.parametrize("limit", [0.2, 0.01, 1e-4])
+def test_a_cosine_at_a_low_limit_counts_whatever_rounding_makes_of_its_sum(limit: float) -> None:
+    """Pairs at the limit, each in a plane of its own, turned by some angle: both products round, and nearly cancel."""
+    turned = np.random.default_rng(0).uniform(0, 2 * math.pi, 40)
+    vectors = np.zeros((80, 80))
+    for k, angle in enumerate(turned):
+        for i, at in enumerate((angle, angle + math.acos(limit))):
+            vectors[2 * k + i, 2 * k : 2 * k + 2] = math.cos(at), math.sin(at)
+    found = lookalike.pairs(vectors, threshold=limit)
+    assert [(a, b) for a, b, _ in found] == [(k, k + 1) for k in range(0, 80, 2)]
+    assert len(lookalike.pairs(np.eye(5), threshold=1e-9)) == 0
+
+
 def test_weights_at_their_limit_count() -> None:
     """0.1 / 0.3 is a third, and float32 makes it 0.33333332."""
     bags = [{"a": 0.1}, {"a": 0.3}]

@@ -37,6 +37,7 @@ from lookalike.parallel import ordered_map
 from lookalike.progress import Progress
 from lookalike.room import Ceiling, Room, weight
 from lookalike.scale import Scale
+from lookalike.scattered import Scattered
 from lookalike.specimens import Specimens
 from lookalike.store.matches import Matches
 from lookalike.store.rows import Rows
@@ -444,13 +445,11 @@ class Comparing:
         return out
 
     def similarity_of(self, left: I64Array, right: I64Array) -> F64Array:
-        """The similarity of any two items of one part, however low; NaN for two of which rows are not held together.
-
-        Only the audit connects items that share no bucket with others.
-        """
+        """The similarity of any two items, however low; NaN where nothing is compared."""
         out = np.full(len(left), np.nan)
         if self.judge is None:
             return out
+        apart = np.ones(len(left), np.bool_)
         for part, store in zip(self.parts, self.stores, strict=True):
             places = [np.minimum(np.searchsorted(part.items, each), len(part.items) - 1) for each in (left, right)]
             mine = np.flatnonzero((part.items[places[0]] == left) & (part.items[places[1]] == right))
@@ -458,6 +457,11 @@ class Comparing:
             whole = store.take(0, len(store)) if store.file is None else None
             parts = self._compared(store, whole, *rows, self.judge.lowest)
             out[mine] = self.judge.similarity(np.concatenate([np.empty(0), *parts]))
+            apart[mine] = False
+        if apart.any():
+            held = [(part.items, store) for part, store in zip(self.parts, self.stores, strict=True)]
+            rows_of = Scattered(self.collection, self.measure, self.judge, held, len(self.folds.leader))
+            out[apart] = rows_of.similarity(left[apart], right[apart])
         return out
 
     def _verified(

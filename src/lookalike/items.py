@@ -199,7 +199,9 @@ def open_items(source: Source, config: Config) -> Items:
         if (found := schema.names.count(name)) > 1:
             raise InputError(f"column {name!r} is there {found} times{_where(source)}: which of them is meant?")
         if not found:
-            raise InputError(f"there is no column {name!r}{_where(source)}; the columns are {shown(schema.names)}")
+            raise _nothing(source) or InputError(
+                f"there is no column {name!r}{_where(source)}; the columns are {shown(schema.names)}"
+            )
     forms = [_form(source, schema.field(name), config) for name in columns]
     for name, form in zip(columns, forms, strict=True):
         if form != "text" and len(columns) > 1:
@@ -218,7 +220,12 @@ def _form(source: Source, field: pa.Field, config: Config) -> str:
     form = form_of(field, config.measure, is_text=is_text(field.type), wanted=config.form)
     if form is not None:
         return form
-    raise _unfit(source, field, config)
+    raise _nothing(source) or _unfit(source, field, config)
+
+
+def _nothing(source: Source) -> InputError | None:
+    """What is wrong first of all where there are no rows: an empty list is a column of nothing."""
+    return InputError(f"there are no items{_where(source)}") if source.count() == 0 else None
 
 
 def _unfit(source: Source, field: pa.Field, config: Config) -> InputError:

@@ -29,7 +29,7 @@ from lookalike.represent.elements import hash_raw
 from lookalike.sketch.rotation import sign_bits, width_of
 from lookalike.types import F32Array, F64Array, I64Array, U64Array
 from lookalike.verify.bit_scan import nearest_by_bits, side_by_side
-from lookalike.verify.scan import COSINE, EUCLIDEAN, MANHATTAN, Side, best_of_lists, top
+from lookalike.verify.scan import COSINE, EUCLIDEAN, MANHATTAN, Side, best_of_lists, scales_of, top
 
 __all__ = ["Nearest", "Plan"]
 
@@ -98,10 +98,9 @@ class Nearest:
         if not 0.0 < recall <= 1.0:
             raise OptionError(f"recall is {recall!r}: it must be above 0 and at most 1")
         self.measure, self.recall, self.seed, self.threads, self.expected = measure, recall, seed, threads, expected
-        vectors = _vectors(items, "items")
-        self._items = Side.of(_MEASURES[measure], self._ready(vectors, "items"))
-        self._mean = self._items.exact.sum(axis=0, dtype=np.float64) / max(1, len(vectors))
-        self.centred = measure != "cosine" or 6.0 * float(np.square(self._mean).sum()) > 1.0
+        vectors = self._checked(items, "items")
+        self._items = Side.of(_MEASURES[measure], vectors, scaled=measure == "cosine")
+        self.centred = measure != "cosine" or 6.0 * float(np.square(self._items.centre).sum()) > 1.0
         self._bits: dict[int, U64Array] = {}
         self._plans: dict[int, Plan] = {}
         self.plan: Plan | None = None
@@ -114,20 +113,19 @@ class Nearest:
         """
         if k < 1:
             raise OptionError(f"k is {k!r}: it must be 1 or more")
-        vectors = _vectors(queries, "queries")
+        vectors = self._checked(queries, "queries")
         if vectors.shape[1] != self._items.exact.shape[1]:
             dimensions = self._items.exact.shape[1]
             raise InputError(f"the queries have {vectors.shape[1]} components, the items {dimensions}")
-        ready = self._ready(vectors, "queries")
         self.plan = plan = self.plan_for(k)
         if plan.method == "exact":
-            return top(self._items, ready, k, self.threads)
-        ids, scores = np.empty((len(ready), k), np.int64), np.empty((len(ready), k))
-        for start in range(0, len(ready), _BATCH):
+            return top(self._items, vectors, k, self.threads)
+        ids, scores = np.empty((len(vectors), k), np.int64), np.empty((len(vectors), k))
+        for start in range(0, len(vectors), _BATCH):
             rows = slice(start, start + _BATCH)
-            bits = self._signs(ready[rows], plan.bits)
+            bits = self._signs(vectors[rows], plan.bits)
             lists = nearest_by_bits(self._bits[plan.bits], len(self._items), bits, plan.candidates, self.threads)
-            ids[rows], scores[rows] = best_of_lists(self._items, ready[rows], lists, k, self.threads)
+            ids[rows], scores[rows] = best_of_lists(self._items, vectors[rows], lists, k, self.threads)
         return ids, scores
 
     def plan_for(self, k: int) -> Plan:
@@ -211,27 +209,23 @@ class Nearest:
 
         def task(start: int) -> None:
             chunk = vectors[start : start + _CHUNK]
-            moved = (chunk - self._mean).astype(np.float32) if self.centred else chunk
-            signs = sign_bits(moved, blocks, self.seed).reshape(len(chunk), -1)
+            seen = chunk * scales_of(chunk)[:, None] if self._items.scaled else chunk
+            seen = seen - self._items.centre if self.centred else seen
+            signs = sign_bits(seen.astype(np.float32), blocks, self.seed).reshape(len(chunk), -1)
             out[start : start + _CHUNK] = signs[:, : bits // 64]
 
         for _ in ordered_map(task, range(0, len(vectors), _CHUNK), self.threads):
             pass
         return out
 
-    def _ready(self, vectors: F32Array, what: str) -> F32Array:
-        """Vectors as they are compared: of length 1 for the cosine."""
-        if self.measure != "cosine":
-            return vectors
-        unit = np.empty_like(vectors)
-        for start in range(0, len(vectors), _CHUNK):
-            wide = vectors[start : start + _CHUNK].astype(np.float64)
-            norms = np.sqrt(np.square(wide).sum(axis=1, keepdims=True))
-            if not norms.all():
-                row = start + int(np.flatnonzero(norms[:, 0] == 0.0)[0])
-                raise InputError(f"row {row} of the {what} is zero: it has no direction, and so no cosine")
-            unit[start : start + _CHUNK] = wide / norms
-        return unit
+    def _checked(self, values: ArrayLike, what: str) -> F32Array:
+        """Vectors that can be compared; for the cosine none may be zero."""
+        vectors = _vectors(values, what)
+        if self.measure == "cosine":
+            zero = np.flatnonzero(~vectors.any(axis=1))
+            if len(zero):
+                raise InputError(f"row {zero[0]} of the {what} is zero: it has no direction, and so no cosine")
+        return vectors
 
 
 def _taken(n: int, best: int) -> float:

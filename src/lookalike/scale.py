@@ -91,8 +91,8 @@ class Scale:
         if self.is_distance:
             return -self.limit * (1.0 + _DISTANCE)
         if self.measure == "cosine":
-            # Never so low that vectors without anything in common would do.
-            return max(math.cos(math.acos(self.limit) + _ANGLE), self.limit * (1.0 - _DISTANCE))
+            # Never so low that vectors without anything in common would do, which a limit of that angle would be.
+            return max(math.cos(math.acos(self.limit) + _ANGLE), 0.5 * self.limit)
         if self.measure == "weighted-jaccard":
             return self.limit * (1.0 - _QUOTIENT)
         return self.limit

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from lookalike.certify import intervals
 from lookalike.certify.intervals import clopper_pearson
 from lookalike.certify.sampled import SampledPairs
 
@@ -80,3 +81,18 @@ def test_what_is_said_to_show_does_show() -> None:
     rng = np.random.default_rng(3)
     shown = sum(clopper_pearson(int(rng.binomial(n, hidden)), n, 0.998)[0] > usual for _ in range(1000))
     assert 850 <= shown <= 960
+
+
+@pytest.mark.parametrize("usual", [0.0, 0.01])
+def test_what_could_be_hidden_is_told_by_a_few_tails(usual: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two searches of 40 steps each, a tail a step from either side; limits of numbers near 0 took 70,000 of them."""
+    made: list[float] = []
+    shares = intervals._beta_shares
+
+    def counted(*arguments: float) -> tuple[float, float]:
+        made.append(arguments[0])
+        return shares(*arguments)
+
+    monkeypatch.setattr(intervals, "_beta_shares", counted)
+    assert 0.0 < pairs_of([8] * 9, [0] * 9).hidden(usual, 0.998) < 1.0
+    assert len(made) <= 4 * 80

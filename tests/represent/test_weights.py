@@ -6,6 +6,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -16,10 +17,10 @@ from hypothesis import strategies as st
 
 from lookalike.represent.document_counts import Frequencies
 from lookalike.represent.text import shingle_texts
-from lookalike.represent.weights import bm25, count_shingles, drop_frequent, tf_idf, weighed
+from lookalike.represent.weights import as_sets, bm25, count_shingles, drop_frequent, tf_idf, weighed
 from lookalike.shingle import Shingle, parse_shingle
 from lookalike.twin import hashing
-from lookalike.twin.text import shingle_hashes, tokens
+from lookalike.twin.text import shingle_hashes, shingles, tokens
 from lookalike.types import Sets
 from tests.plain_sets import plain_sets
 from tests.reference import weighted as twin
@@ -192,3 +193,15 @@ def test_sets_without_weights_lose_frequent_shingles_too() -> None:
     (a,) = true_counts("a", shingle)
     assert left.values.tolist() == [a, a]
     assert left.fingerprints[0].tolist() == list(hashing.fingerprint({a}, b"")) == left.fingerprints[2].tolist()
+
+
+@pytest.mark.parametrize("kind", ["word:1", "word:2", "char:2"])
+def test_counted_bags_become_the_sets_that_bags_of_shingles_are(kind: str) -> None:
+    strings = ["a a b a", "b", "", "a b a b a b", "x"]
+    found = as_sets(count_shingles(texts(strings), parse_shingle(kind)))
+    bagged = shingle_texts(texts(strings), parse_shingle(f"{kind}:bag"))
+    rows = [set(found.values[a:b].tolist()) for a, b in pairwise(found.offsets.tolist())]
+    shingle = parse_shingle(kind)
+    assert rows == [shingles(text.encode(), shingle.kind, shingle.k, shingle.normalize, True) for text in strings]
+    assert found.fingerprints.tolist() == bagged.fingerprints.tolist()
+    assert found.weights is None

@@ -88,11 +88,14 @@ class SampledPairs:
         if not len(self.totals):
             return 1.0
         pairs = float(self.totals.sum()) ** 2 / float((self.totals**2).sum())
-        # The fewest missed pairs that contradict the usual share, then the share that shows so many often enough.
+        # The fewest missed pairs that contradict the usual share, then the share that shows so many often enough. Their
+        # lower limit is above the usual share where that share shows so many less often than the tail of the level:
+        # one tail instead of a limit, which takes thousands of them where the number goes to 0.
+        tail = 0.5 * (1.0 - level)
         few, many = 0.0, pairs
         for _ in range(40):
             middle = 0.5 * (few + many)
-            if clopper_pearson(middle, pairs, level)[0] > usual:
+            if binomial_tails(middle, pairs, usual)[1] < tail:
                 many = middle
             else:
                 few = middle

@@ -57,6 +57,11 @@ class Texts:
     def sets(self, items: pa.Array) -> Sets:
         """The shingles of each text."""
         texts, noted = self.plain(items)
+        if self._shingle.bag and self._max_share is not None:
+            # What stands in too many documents goes with all its repeats, which only it can be told by.
+            from lookalike.represent.weights import as_sets, count_shingles
+
+            return as_sets(self._sifted(replace(count_shingles(texts, self._shingle, self._key), noted=noted)))
         return self._sifted(replace(shingle_texts(texts, self._shingle, key=self._key), noted=noted))
 
     def bags(self, items: pa.Array) -> Sets:

@@ -28,7 +28,10 @@ from lookalike.shingle import Shingle
 from lookalike.spec import C1, C2, GOLDEN, ln, mix
 from lookalike.types import F32Array, Sets, U64Array
 
-__all__ = ["Dropped", "bm25", "count_repeats", "count_shingles", "drop_frequent", "tf_idf", "weighed"]
+__all__ = [
+    "Dropped", "as_sets", "bm25", "count_repeats", "count_shingles", "drop_frequent", "number_repeats", "tf_idf",
+    "weighed",
+]  # fmt: skip
 
 # The usual ones: k₁ is how soon repeats stop counting, b how far long texts are held back.
 _K1 = 1.2
@@ -153,6 +156,28 @@ def drop_frequent(sets: Sets, frequencies: Frequencies, share: float) -> tuple[S
     emptied = int(((np.diff(offsets) == 0) & (sets.sizes > 0)).sum())
     left = weighed(replace(sets, offsets=offsets, values=sets.values[rare]), weights)
     return left, Dropped(int(len(rare) - before[-1]), emptied)
+
+
+@kernel("void(Array(uint64,1,'C',readonly=True), Array(float32,1,'C',readonly=True), uint64[::1])")
+def number_repeats(values, times, out):
+    """Each element x, and its j-th further occurrence as mix(x + j·G), j = 1, 2, …: `times` of it in all."""
+    v = 0
+    for i in range(len(values)):
+        x = values[i]
+        out[v] = x
+        for j in range(1, np.int64(times[i])):
+            out[v + j] = mix(x + np.uint64(j) * GOLDEN)
+        v += np.int64(times[i])
+
+
+def as_sets(counted: Sets) -> Sets:
+    """Bags that were counted as sets of numbered occurrences, as `shingle_texts` makes them of `word:5:bag`."""
+    times = _times(counted)
+    before = np.zeros(len(times) + 1, np.int64)
+    np.cumsum(times, out=before[1:], dtype=np.int64)
+    values = np.empty(before[-1], np.uint64)
+    number_repeats(counted.values, times, values)
+    return weighed(replace(counted, offsets=before[counted.offsets], values=values), None)
 
 
 @kernel(

@@ -14,11 +14,15 @@ the largest there are.
 Vectors are multiplied as they are seen from the mean m of the items, x' = x - m: most of them lie closer to it than to
 the origin, and the error goes with their length. With s the product less a number of the item, and l one of the query:
 
-    cosine      x·y = s + l,  s = x'·y' + m·y,  l = m·x - m·m;  x and y are unit vectors
+    cosine      x·y = s + l,  s = x'·y' + m·y,  l = m·x - m·m;  x and y are of length 1, or scaled to it
     euclidean   -|x-y|²/2 = s + l,  s = x'·y' - |y'|²/2,  l = -|x'|²/2
     manhattan   s = -Σ|x_i - y_i|, by a kernel of its own; a sum of positive terms is off by γ times itself
 
 Scores: the larger the better; of a distance it is minus the distance. Equal scores are ordered by item number.
+
+Unit vectors of float32 are too long or too short by up to 2⁻²⁴. Cosines of vectors at angles of a thousandth differ by
+less, so that such lengths would choose among them. The nearest are therefore chosen by products of the vectors as they
+came, divided by both lengths in float64 (`scaled`).
 
 Bytes are tried first where they pay. Where more than a sixteenth of the pairs are scored (all vectors alike, or all far
 from the mean and close to one another), the rest is multiplied in float32: a score takes 40 to 100 ns, bytes save 5.
@@ -59,7 +63,17 @@ from lookalike.verify.selection import (
     sort_best,
 )
 
-__all__ = ["COSINE", "EUCLIDEAN", "MANHATTAN", "Side", "all_pairs_above", "all_pairs_within", "best_of_lists", "top"]
+__all__ = [
+    "COSINE",
+    "EUCLIDEAN",
+    "MANHATTAN",
+    "Side",
+    "all_pairs_above",
+    "all_pairs_within",
+    "best_of_lists",
+    "scales_of",
+    "top",
+]
 
 
 _BLOCK = 10 * LANES
@@ -81,10 +95,14 @@ def _spans(first: int, stop: int, step: int) -> Iterator[tuple[int, int]]:
 
 @dataclass(frozen=True)
 class Side:
-    """Vectors made ready to be scanned; s + l of the head of this file is x'·y' - halves[y] + lifts[x]."""
+    """Vectors made ready to be scanned; s + l of the head of this file is x'·y' - halves[y] + lifts[x].
+
+    What is multiplied are the vectors `exact`, times their scales where there are any.
+    """
 
     measure: int
     exact: F32Array
+    scales: F64Array | None
     centre: F64Array
     squares: F64Array
     halves: F32Array
@@ -92,17 +110,27 @@ class Side:
     bytes: Bytes | None
 
     @classmethod
-    def of(cls, measure: int, vectors: F32Array, like: Side | None = None, *, rounded: bool = BYTES_PAY) -> Side:
-        """Items, or queries for the items `like`."""
+    def of(
+        cls,
+        measure: int,
+        vectors: F32Array,
+        like: Side | None = None,
+        *,
+        rounded: bool = BYTES_PAY,
+        scaled: bool = False,
+    ) -> Side:
+        """Items, or queries for the items `like`; `scaled` to length 1, for the cosine of vectors that are not."""
         n, d = vectors.shape
-        centre = vectors.sum(axis=0, dtype=np.float64) / max(1, n) if like is None else like.centre
+        scales = scales_of(vectors) if scaled else None
+        centre = _mean(vectors, scales) if like is None else like.centre
         squares, halves, lifts = np.zeros((3, n))
         packed = Bytes.empty(n, d) if rounded and measure != MANHATTAN and d <= MOST_COMPONENTS else None
         for start, stop in _spans(0, n if measure != MANHATTAN else 0, _BLOCK):
-            near = _moved(vectors[start:stop], centre)
+            sized = _sized(vectors[start:stop], _some(scales, start, stop))
+            near = (sized - centre).astype(np.float32)
             squares[start:stop] = np.square(near, dtype=np.float64).sum(axis=1)
             if measure == COSINE:
-                halves[start:stop] = -(vectors[start:stop] * centre).sum(axis=1)
+                halves[start:stop] = -(sized * centre).sum(axis=1)
             if packed is not None:
                 packed.put(start, near)
         if measure == COSINE:
@@ -110,14 +138,25 @@ class Side:
         elif measure == EUCLIDEAN:
             halves, lifts = squares / 2, -squares / 2
         with np.errstate(over="ignore"):
-            return cls(measure, vectors, centre, squares, halves.astype(np.float32), lifts, packed)
+            return cls(measure, vectors, scales, centre, squares, halves.astype(np.float32), lifts, packed)
 
     def __len__(self) -> int:
         return len(self.exact)
 
     def moved(self, first: int, stop: int) -> F32Array:
         """The vectors as they are multiplied: seen from the mean of the items."""
-        return _moved(self.exact[first:stop], self.centre)
+        sized = _sized(self.exact[first:stop], _some(self.scales, first, stop))
+        return (sized - self.centre).astype(np.float32)
+
+    @property
+    def scaled(self) -> bool:
+        """Whether the vectors have other lengths than 1 and count as if they had that."""
+        return self.scales is not None
+
+    @property
+    def factors(self) -> F64Array:
+        """What exact products are multiplied by."""
+        return np.ones(len(self)) if self.scales is None else self.scales
 
     def margins(self, other: Side, *, rounded: bool) -> F64Array:
         """The error of each row's approximations with the other side's rows, for Manhattan as a share of them."""
@@ -148,8 +187,28 @@ class Side:
             return (self.halves - longest * self.bytes.errors).astype(np.float32)
 
 
-def _moved(vectors: F32Array, centre: F64Array) -> F32Array:
-    return (vectors - centre).astype(np.float32)
+def scales_of(vectors: F32Array) -> F64Array:
+    """1 / length of each vector; infinity for zeros."""
+    scales = np.empty(len(vectors))
+    with np.errstate(divide="ignore"):
+        for start, stop in _spans(0, len(vectors), _BLOCK):
+            scales[start:stop] = 1.0 / np.sqrt(np.square(vectors[start:stop], dtype=np.float64).sum(axis=1))
+    return scales
+
+
+def _sized(vectors: F32Array, scales: F64Array | None) -> F32Array | F64Array:
+    return vectors if scales is None else vectors * scales[:, None]
+
+
+def _mean(vectors: F32Array, scales: F64Array | None) -> F64Array:
+    total = np.zeros(vectors.shape[1])
+    for start, stop in _spans(0, len(vectors), _BLOCK):
+        total += _sized(vectors[start:stop], _some(scales, start, stop)).sum(axis=0, dtype=np.float64)
+    return total / max(1, len(vectors))
+
+
+def _some(scales: F64Array | None, first: int, stop: int) -> F64Array | None:
+    return None if scales is None else scales[first:stop]
 
 
 class _Scan:
@@ -301,14 +360,15 @@ def top(
 ) -> tuple[I64Array, F64Array]:
     """The best k items of each query, best first, and their exact scores: int64 and float64 (queries x k).
 
-    For the cosine both are unit vectors. `own` names an item that a query must not find. Where there are fewer than k
-    items, the rest of a row is -1 with a score of -inf.
+    For the cosine both are unit vectors, or the items are `scaled` and queries will be. `own` names an item that a
+    query must not find. Where there are fewer than k items, the rest of a row is -1 with a score of -inf.
     """
     ours = items if isinstance(items, Side) else Side.of(measure, items)
-    theirs = Side.of(ours.measure, queries, ours, rounded=ours.bytes is not None)
+    theirs = Side.of(ours.measure, queries, ours, rounded=ours.bytes is not None, scaled=ours.scaled)
     own = np.full(len(queries), -1, np.int64) if own is None else own
     ids, scores = _heaps(len(queries), k)
     scan = _Scan(theirs, ours)
+    factors, own_factors = ours.factors, theirs.factors
 
     def task(span: tuple[int, int]) -> None:
         rows, count = slice(*span), span[1] - span[0]
@@ -319,8 +379,9 @@ def top(
             stride = block.multiply(first, last, rounded)
             allowed += count * (last - first) // _FEW
             allowed -= keep_best(
-                ours.measure, block.near, stride, scan.halves[rounded][first:last], first, ours.exact, queries[rows],
-                own[rows], theirs.lifts[rows], scan.margins[rounded][rows], ids[rows], scores[rows],
+                ours.measure, block.near, stride, scan.halves[rounded][first:last], first, ours.exact, factors,
+                queries[rows], own_factors[rows], own[rows], theirs.lifts[rows], scan.margins[rounded][rows],
+                ids[rows], scores[rows],
             )  # fmt: skip
             rounded = rounded and allowed > 0
         sort_best(ids[rows], scores[rows])
@@ -339,10 +400,15 @@ def best_of_lists(
     """The best k of the items in each query's list, as `top` gives them; an item of -1 in a list is none."""
     own = np.full(len(queries), -1, np.int64) if own is None else own
     ids, scores = _heaps(len(queries), k)
+    factors = items.factors
+    own_factors = scales_of(queries) if items.scaled else np.ones(len(queries))
 
     def task(span: tuple[int, int]) -> None:
         rows = slice(*span)
-        score_lists(items.measure, items.exact, queries[rows], lists[rows], own[rows], ids[rows], scores[rows])
+        score_lists(
+            items.measure, items.exact, factors, queries[rows], own_factors[rows], lists[rows], own[rows], ids[rows],
+            scores[rows],
+        )  # fmt: skip
         sort_best(ids[rows], scores[rows])
 
     for _ in ordered_map(task, _spans(0, len(queries), max(1, min(64, -(-len(queries) // threads)))), threads):

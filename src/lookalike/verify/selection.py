@@ -174,15 +174,18 @@ def _below(near, base, halves, start, stop, limit):
 
 
 @kernel(
-    f"int64(int64, {_PRODUCTS}, int64, {_PRODUCTS}, int64, {_VECTORS}, {_VECTORS}, {_NUMBERS}, {_FLOATS}, {_FLOATS}, "
-    "int64[:,::1], float64[:,::1])"
+    f"int64(int64, {_PRODUCTS}, int64, {_PRODUCTS}, int64, {_VECTORS}, {_FLOATS}, {_VECTORS}, {_FLOATS}, {_NUMBERS}, "
+    f"{_FLOATS}, {_FLOATS}, int64[:,::1], float64[:,::1])"
 )
-def keep_best(measure, near, stride, halves, first, items, queries, own, lifts, margins, ids, scores):
+def keep_best(
+    measure, near, stride, halves, first, items, item_scales, queries, scales, own, lifts, margins, ids, scores
+):
     """Take a block of items into the heaps of the best k of each query, ids and scores (queries x k), worst first.
 
     near[q·stride + j] - halves[j] is the approximate score of item first + j up to a constant of the query. Only what
     could be better than the worst of the heap is scored, about k·ln(n/k) of n items in no particular order; returns how
-    many. Item own[q] is left out. Not a number passes: products that overflow are no reason to lose an item.
+    many. Products are multiplied by the scales of both vectors. Item own[q] is left out. Not a number passes: products
+    that overflow are no reason to lose an item.
     """
     width, k, d = len(halves), ids.shape[1], items.shape[1]
     flat_items, flat_queries = items.reshape(items.size), queries.reshape(queries.size)
@@ -199,6 +202,8 @@ def keep_best(measure, near, stride, halves, first, items, queries, own, lifts, 
                     continue
                 scored += 1
                 score = _score(measure, flat_queries, q * d, flat_items, item * d, d)
+                if measure == COSINE:
+                    score *= scales[q] * item_scales[item]
                 if _worse(scores[q, 0], ids[q, 0], score, item):
                     _replace_worst(scores, ids, q, k, score, item)
                     limit = _limit(measure, scores[q, 0], lifts[q], margins[q])
@@ -216,10 +221,11 @@ def sort_best(ids, scores):
 
 
 @kernel(
-    f"void(int64, {_VECTORS}, {_VECTORS}, Array(int64,2,'C',readonly=True), {_NUMBERS}, int64[:,::1], float64[:,::1])"
+    f"void(int64, {_VECTORS}, {_FLOATS}, {_VECTORS}, {_FLOATS}, Array(int64,2,'C',readonly=True), {_NUMBERS}, "
+    "int64[:,::1], float64[:,::1])"
 )
-def score_lists(measure, items, queries, lists, own, ids, scores):
-    """The heaps of the best k of the items in each query's list, scored exactly; an item of -1 is none."""
+def score_lists(measure, items, item_scales, queries, scales, lists, own, ids, scores):
+    """The heaps of the best k of the items in each query's list, scored as in `keep_best`; an item of -1 is none."""
     k, d = ids.shape[1], items.shape[1]
     flat_items, flat_queries = items.reshape(items.size), queries.reshape(queries.size)
     for q in range(len(lists)):
@@ -230,6 +236,8 @@ def score_lists(measure, items, queries, lists, own, ids, scores):
             if item < 0 or item == own[q]:
                 continue
             score = _score(measure, flat_queries, q * d, flat_items, item * d, d)
+            if measure == COSINE:
+                score *= scales[q] * item_scales[item]
             if _worse(scores[q, 0], ids[q, 0], score, item):
                 _replace_worst(scores, ids, q, k, score, item)
 
