@@ -6,7 +6,9 @@
 
 The headline, `recall`, is what they support together. Estimate and audit err independently of one another: the one by
 the hash functions, the other by the sample. So both tell an interval of 97.5%, and what lies in both is one of 0.975² =
-95%. Where the two have nothing in common, even at 99.8%, one of them is wrong, and that is the headline then.
+95%. Where one of the two is more than twice as wide, it hardly narrows the other: it is taken at 99.9%, so that it
+still has its say, and the other at 95.1%. Where the two have nothing in common, even at 99.8%, one of them is wrong,
+and that is the headline then.
 
 Pairs that only the audit found are among the results, so they are not missed any more. What the bands missed without
 the audit is what both measure, and what the audit gave back is taken off afterwards.
@@ -39,8 +41,10 @@ _NONE = {"items": 0.0, "low": 0.0, "high": 0.0}
 # What a headline without any doubt rests on.
 _CERTAIN = {"all pairs compared": "every pair was compared", "all pairs audited": "the audit compared every pair"}
 _LEVEL = 0.95
-# The level of each of two independent intervals, and of those that contradict one another if they do not touch.
-_EACH, _APART = math.sqrt(_LEVEL), 0.998
+# The level of each of two independent intervals, that of one which is much wider than the other, and of those that
+# contradict one another if they do not touch.
+_EACH, _WIDE, _APART = math.sqrt(_LEVEL), 0.999, 0.998
+_MUCH = 2.0
 
 
 def certify(config: Config, plan: Plan, matched: Matched, audited: Audited | None, about: str) -> dict[str, Any]:
@@ -152,11 +156,11 @@ def _both(estimate: Recall, sample: SampledPairs, different: float, usual: float
     """What lies in both intervals; where they lie apart, what lies between them, or both if one must be wrong."""
     audited = _number(sample.share or 0.0, different)
 
-    def limits(level: float) -> tuple[tuple[float, float], tuple[float, float]]:
-        least, most = (_number(share, different) for share in sample.limits(level))
-        return estimate.limits(level), (least, most)
+    def limits(one: float, other: float) -> tuple[tuple[float, float], tuple[float, float]]:
+        least, most = (_number(share, different) for share in sample.limits(other))
+        return estimate.limits(one), (least, most)
 
-    (one_least, one_most), (other_least, other_most) = limits(_APART)
+    (one_least, one_most), (other_least, other_most) = limits(_APART, _APART)
     if max(one_least, other_least) > min(one_most, other_most):
         told = 1.0 - _share(estimate.missed, different), 1.0 - (sample.share or 0.0)
         alarm = (
@@ -167,11 +171,19 @@ def _both(estimate: Recall, sample: SampledPairs, different: float, usual: float
         return _Headline(
             audited, min(one_least, other_least), max(one_most, other_most), basis, usual, alarm
         )  # fmt: skip
-    (one_least, one_most), (other_least, other_most) = limits(_EACH)
+    one, other = (most - least for least, most in limits(_EACH, _EACH))
+    (one_least, one_most), (other_least, other_most) = limits(*_levels(one, other))
     inner = sorted([max(one_least, other_least), min(one_most, other_most)])
     # The narrower of the two tells the most likely number.
     missed = estimate.missed if one_most - one_least <= other_most - other_least else audited
     return _Headline(min(max(missed, inner[0]), inner[1]), inner[0], inner[1], "estimate and audit", usual)
+
+
+def _levels(one: float, other: float) -> tuple[float, float]:
+    """The levels of two independent intervals of about these widths, so that what lies in both is one of 95%."""
+    if max(one, other) <= _MUCH * min(one, other):
+        return _EACH, _EACH
+    return (_LEVEL / _WIDE, _WIDE) if one < other else (_WIDE, _LEVEL / _WIDE)
 
 
 def _saw_all(config: Config, matched: Matched, audited: Audited) -> bool:

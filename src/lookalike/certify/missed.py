@@ -23,7 +23,10 @@ general. So the parts are taken apart, each unbiased where pairs are independent
 Two pairs of one q whose collisions have the covariance δ, ρ = δ/(1-q)², are missed together with the covariance
 (1-q)^(2b)·((1+ρ)^b - 1). The second part has ρ(1+ρ)^(b-2)/(q(1-q)) in the place of the bracket, which is right at the
 largest ρ and too little at small ones; the third adds what is missing to first order (b·ρ). Between, the sum is
-at least 85% of it for q = 0.26, b = 16. If both parts together are negative, they are left out.
+at least 85% of it for q = 0.26, b = 16. If both parts together are negative, they are left out. That they are is no
+proof of independence: with four bands a sum of three squares told it. So the degrees of freedom of V are
+(b-1)·V²/noise², where the noise is that of both sums, dependence or not, times 0.75: with all of it, intervals of pairs
+that are independent hold too often, with none, those of clusters in four bands too rarely (.905 for 2 to 6 copies).
 
 `GiantEstimate`, where giant buckets were joined. Two items that both stand in a giant bucket, of whatever band, are
 joined exactly, so a pair is missed if it collides in no band and its items are not both giant. Pairs that collide tend
@@ -107,6 +110,8 @@ __all__ = ["FEWEST", "BandEstimate", "GiantEstimate", "JoinedTerms", "Weights", 
 
 # The chance of missing any of the heaviest pairs that the interval may take for none, as a share of a tail.
 ASIDE = 0.4
+# How much of the noise of the spread between bands the interval allows for, where no more than that tells dependence.
+NOISE = 0.75
 # With fewer bands nothing is told beside giant buckets: too few are left to tell who is giant without one of them.
 FEWEST = 4
 
@@ -118,6 +123,22 @@ class Weights:
     mean: F64Array
     square: F64Array
     power: I64Array
+
+
+@dataclass(frozen=True, slots=True)
+class _Variance:
+    """Of a number of missed pairs: as if all were independent, and what their dependence adds (0 at least).
+
+    `told` is the part that the spread of b bands told, and that is known no better than the variance of b numbers.
+    """
+
+    independent: float
+    together: float
+    told: float
+
+    @property
+    def total(self) -> float:
+        return self.independent + self.together
 
 
 class BandEstimate:
@@ -132,7 +153,7 @@ class BandEstimate:
     @property
     def variance(self) -> float:
         """Of the number missed, less its estimate."""
-        return sum(self._variance(np.ones(len(self._odds), np.bool_)))
+        return self._variance(np.ones(len(self._odds), np.bool_)).total
 
     def limits(self, level: float) -> tuple[float, float]:
         """The least and the most pairs missed that the found ones do not contradict."""
@@ -140,25 +161,25 @@ class BandEstimate:
         tail = (1.0 - level) / 2.0
         light, spent = _set_aside(cells.pairs * self._odds, weights.power, ASIDE * tail)
         few = float((cells.pairs * weights.mean * self._odds)[light].sum())
-        least, most = _limits(few, *self._variance(light), cells.bands, tail, spent)
+        least, most = _limits(few, self._variance(light), cells.bands, tail, spent)
         return min(least, self.missed), max(most, self.missed)
 
-    def _variance(self, chosen: BoolArray) -> tuple[float, float]:
-        """The variance as if all pairs were independent, and what their dependence adds (0 at least)."""
+    def _variance(self, chosen: BoolArray) -> _Variance:
         cells, weights = self._cells, self._weights
         b, q, pairs, weight = cells.bands, cells.chances[chosen], cells.pairs[chosen], weights.mean[chosen]
         found, lost = candidate_probability(q, b, 1), missed_probability(q, b, 1)
         independent = float((pairs * weights.square[chosen]) @ (lost / found**2))
         if b < 2:
-            return independent, 0.0
+            return _Variance(independent, 0.0, 0.0)
         alone, hits = cells.alone[chosen], cells.hits[chosen]
         h = weight * np.sqrt((1.0 - q) / (b * q * found))
-        strong = _spread(h @ alone) - float(h**2 @ alone.sum(axis=1))
+        strong = _spread(h @ alone), float(h**2 @ alone.sum(axis=1))
         # Without its factors (1-q), which may be 0: g² = (1-q)^(2b-3) · ((1-q)/P² - 1/(bqP)).
         square = (1.0 - q) ** (2 * b - 3) * np.maximum((1.0 - q) / found**2 - 1.0 / (b * q * found), 0.0)
         g = weight * np.sqrt(square)
-        weak = _spread(g @ hits) - float((pairs * g**2) @ (b * q * (1.0 - q) / found))
-        return independent, max(0.0, strong + weak)
+        weak = _spread(g @ hits), float((pairs * g**2) @ (b * q * (1.0 - q) / found))
+        together = max(0.0, strong[0] - strong[1] + weak[0] - weak[1])
+        return _Variance(independent, together, NOISE * math.hypot(max(strong), max(weak)))
 
 
 @dataclass(frozen=True)
@@ -240,22 +261,24 @@ class GiantEstimate:
     @property
     def variance(self) -> float:
         """Of the number missed, less its estimate."""
-        return sum(self._variance())
+        return self._variance().total
 
     def limits(self, level: float) -> tuple[float, float]:
         """The least and the most pairs missed that the found ones do not contradict."""
         tail = (1.0 - level) / 2.0
-        least, most = _limits(self.missed, *self._variance(), self._bands, tail, 0.0)
+        least, most = _limits(self.missed, self._variance(), self._bands, tail, 0.0)
         return min(least, self.missed), max(most, self.missed)
 
-    def _variance(self) -> tuple[float, float]:
+    def _variance(self) -> _Variance:
         b, terms = self._bands, self._terms
-        independent = max(terms.independent, self._plain._variance(np.ones(len(self._plain._odds), np.bool_))[0])
+        plain = self._plain._variance(np.ones(len(self._plain._odds), np.bool_)).independent
+        independent = max(terms.independent, plain)
         wide = _spread(terms.alone)
         narrow = wide - b * float(np.cov(terms.alone_cross, terms.twice_cross)[0, 1])
         back = min(0.5, 2.0 / math.sqrt(b))
         variance = max(narrow + back * (wide - narrow), back * self._by_lumps())
-        return independent, max(0.0, variance - independent)
+        together = max(0.0, variance - independent)
+        return _Variance(independent, together, together)
 
     def _by_lumps(self) -> float:
         """The variance if all that is missed came in lumps like those of the pairs in exactly two bands."""
@@ -302,16 +325,15 @@ def _set_aside(missed: F64Array, power: I64Array, most: float) -> tuple[BoolArra
     return light, chance
 
 
-def _limits(missed: float, alone: float, together: float, bands: int, tail: float, spent: float) -> tuple[float, float]:
+def _limits(missed: float, variance: _Variance, bands: int, tail: float, spent: float) -> tuple[float, float]:
     """The least and the most pairs missed that the estimate does not contradict; `spent` of the tail is used up."""
     if missed <= 0.0:
         return 0.0, 0.0
-    variance = alone + together
     # Satterthwaite: only the part that the bands told has few degrees of freedom.
-    freedom = (bands - 1) * (variance / together) ** 2 if together > 0.0 else math.inf
-    variance *= (t_quantile(1.0 - tail, freedom) / normal_quantile(1.0 - tail)) ** 2
-    lump = variance / missed
+    freedom = (bands - 1) * (variance.total / variance.told) ** 2 if variance.told > 0.0 else math.inf
+    wide = variance.total * (t_quantile(1.0 - tail, freedom) / normal_quantile(1.0 - tail)) ** 2
+    lump = wide / missed
     least = lump * poisson_at_least(missed / lump, tail)
     upper = (tail if least > 0.0 else 2.0 * tail) - spent
     most = lump * poisson_at_most(missed / lump, upper)
-    return least, min(most, missed + math.sqrt(variance * (1.0 / upper - 1.0)))
+    return least, min(most, missed + math.sqrt(wide * (1.0 / upper - 1.0)))
