@@ -13,7 +13,7 @@ from lookalike.config import make_config
 from lookalike.io import open_source
 from lookalike.items import open_items
 from lookalike.pipeline import find
-from lookalike.room import Ceiling, Room, _resident, give_back_memory
+from lookalike.room import Ceiling, Room, _resident, give_back_memory, items_at_once, weight
 
 LONG = "word " * 1_200_000
 
@@ -86,3 +86,15 @@ def test_memory_is_kept_below_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_memory_of_the_process_is_known_on_linux() -> None:
     if Path("/proc/self/statm").exists():
         assert _resident() > 10_000_000
+
+
+def test_batches_have_fewer_items_where_each_takes_more_and_never_none() -> None:
+    assert items_at_once(100_000_000, 1, 1000) == 6250
+    assert items_at_once(100_000_000, 1, 2000) == 3125
+    assert items_at_once(1 << 40, 1, 1000) == (32 << 20) // 1000
+    assert items_at_once(1, 8, 10**9) == 1
+
+
+def test_what_an_item_takes_whatever_its_length_counts_in_the_weight_of_a_batch() -> None:
+    batch = next(open_items(open_source(["a b", "c d"]), make_config()).batches())
+    assert weight(batch, each=1000) == weight(batch) + 2000
