@@ -68,7 +68,7 @@ def main() -> None:
             seconds, after = time.perf_counter() - begun, resource.getrusage(resource.RUSAGE_CHILDREN)
             cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
             report = json.loads((out / "report.json").read_text())
-            forecast = f"{report['expected']['seconds']:.1f} s" if report["expected"] else "none"
+            forecast = f"{report['expected']['seconds']:.1f} s" if report.get("expected") else "none"
             peak = f"{report['actual']['memory'] / 1e6:.0f} MB"
             print(f"{what:40} {memory:>8} {peak:>8} {forecast:>9} {seconds:>7.1f}s {cpu:>5.1f}s", flush=True)
 
