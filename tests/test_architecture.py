@@ -44,7 +44,7 @@ LAYERS: list[dict[str, set[str]]] = [
         "io": set(),
     },
     {"certify": set(), "explain": set(), "measures": set(), "page": set(), "store": set()},
-    {"items": set(), "grouping": set(), "nearest": set()},
+    {"items": {"units"}, "grouping": set(), "nearest": set(), "units": set()},
     # What stages are made of, each beside the others.
     {
         "auditing": set(),

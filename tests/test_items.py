@@ -9,70 +9,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import lookalike
 from lookalike.config import make_config
 from lookalike.errors import InputError
 from lookalike.io import open_source
-from lookalike.items import Items, is_text, open_items, split_units
-
-some_text = st.text(st.sampled_from("ab \t\r\n\f\u2028\u00a0é"), max_size=40)
-
-
-def pieces(text: str, unit: str) -> list[tuple[str, bool]]:
-    return list(split_units(text, unit))
-
-
-def units(text: str, unit: str) -> list[str]:
-    return [piece for piece, is_item in pieces(text, unit) if is_item]
-
-
-@given(some_text, st.sampled_from(["line", "paragraph"]))
-def test_the_pieces_of_a_text_add_up_to_it_and_units_are_never_blank(text: str, unit: str) -> None:
-    assert "".join(piece for piece, _ in pieces(text, unit)) == text
-    assert all(piece for piece, _ in pieces(text, unit))
-    assert all(piece.strip() for piece in units(text, unit))
-    assert not any(piece.strip() for piece, is_item in pieces(text, unit) if not is_item)
-
-
-@given(some_text)
-def test_lines_hold_no_line_ends_and_paragraphs_no_blank_lines(text: str) -> None:
-    assert not any("\n" in line or "\r" in line.rstrip("\r") for line in units(text, "line"))
-    for paragraph in units(text, "paragraph"):
-        assert all(line.strip() for line in paragraph.split("\n"))
-        assert paragraph == paragraph.rstrip()
-
-
-def test_lines() -> None:
-    assert units("one\n\n two \r\nthree", "line") == ["one", " two ", "three"]
-    assert pieces("one\r\n\r\n", "line") == [("one", True), ("\r\n", False), ("\r\n", False)]
-
-
-@pytest.mark.parametrize("end", ["", "\n", "\r\n", "\n\n\n", " \n"])
-def test_paragraphs_stand_between_blank_lines_whatever_the_line_ends(end: str) -> None:
-    assert units(f"\n\none\nmore\n\n\n  two\n \t\nthree{end}", "paragraph") == ["one\nmore", "  two", "three"]
-    assert units(f"one\r\nmore\r\n\r\ntwo{end}", "paragraph") == ["one\r\nmore", "two"]
+from lookalike.items import Items, is_text, open_items
 
 
 def opened(table: pa.Table, **options: Any) -> Items:
     return open_items(open_source(table), make_config(**options))
-
-
-def rewritten(text: str | None, unit: str, *kept: bool) -> Any:
-    items = opened(pa.table({"text": [text]}), unit=unit)
-    return items.rewrite(pa.array([text], pa.string()), np.array(kept, np.bool_)).to_pylist()[0]
-
-
-def test_what_follows_a_removed_unit_up_to_the_next_goes_with_it() -> None:
-    assert rewritten("a\n\nb\n\n  c\n", "paragraph", True, False, True) == "a\n\n  c\n"
-    assert rewritten("a\n\nb\n\nc\n", "paragraph", False, True, True) == "b\n\nc\n"
-    assert rewritten("a\n\nb\n\nc\n", "paragraph", True, True, False) == "a\n\nb\n\n"
-    assert rewritten("a\r\nb\r\n\r\nc", "line", True, False, True) == "a\r\nc"
-    assert rewritten(" \na\n", "line", False) == " \n"
-    assert rewritten("a\nb", "line", True, True) == "a\nb"
-    assert rewritten(None, "line") is None
 
 
 @pytest.mark.parametrize(
@@ -173,15 +119,29 @@ def test_text_is_every_string_and_binary_type() -> None:
     assert not is_text(pa.list_(pa.string()))
 
 
-@pytest.mark.parametrize("kept", [[True], [True, True, True]])
-def test_a_text_with_other_paragraphs_than_were_decided_on_is_not_cut(kept: list[bool]) -> None:
-    with pytest.raises(InputError, match="has changed since this run first read it"):
-        rewritten("one\n\ntwo\n", "paragraph", *kept)
-
-
 def test_a_column_that_is_there_twice_is_said(tmp_path: Path) -> None:
     table = pa.table([pa.array(["a b c"]), pa.array(["d e f"])], names=["text", "text"])
     pq.write_table(table, tmp_path / "in.parquet")
     for items in (table, str(tmp_path / "in.parquet")):
         with pytest.raises(InputError, match="column 'text' is there 2 times"):
             lookalike.pairs(items)
+
+
+def test_batches_are_of_so_many_rows_at_most_and_items_keep_their_numbers() -> None:
+    items = opened(pa.table({"text": ["a", "b", None, "d", "e"]}))
+    batches = list(items.batches(most=2, start=(1, 1)))
+    assert [(batch.first, batch.values.to_pylist(), batch.null) for batch in batches] == [
+        (1, ["b", None], 1),
+        (3, ["d", "e"], 0),
+    ]
+    assert [batch.batch.row for batch in batches] == [1, 3]
+
+
+def test_where_the_row_of_each_unit_is_known_only_wanted_rows_are_cut() -> None:
+    items = opened(pa.table({"text": ["a\nb", "", "c\nd", "e"]}), unit="line")
+    known = np.array([0, 0, 2, 2, 3]), np.array([False, False, False, True, False])
+    batches = list(items.batches(most=2, known=known))
+    assert [(batch.first, batch.values.to_pylist(), batch.rows.tolist()) for batch in batches] == [
+        (0, ["", ""], [0, 0]),
+        (2, ["c", "d", ""], [2, 2, 3]),
+    ]

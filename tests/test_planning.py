@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -145,3 +146,45 @@ def test_two_sets_at_exactly_the_threshold_are_found_under_every_seed() -> None:
     """By bands they were missed once in a hundred, beside an audit that had compared them."""
     for seed in range(300):
         assert len(lookalike.pairs([{1, 2, 3, 4}, {1, 2, 3, 4, 5}], threshold=0.8, seed=seed, audit=0)) == 1
+
+
+@pytest.mark.parametrize("kinds", [1, 3])
+def test_a_sample_of_few_different_items_tells_nothing(kinds: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    long_runs(monkeypatch)
+    found, expected = planned([f"this is the {i}. of a few kinds of lines" for i in range(kinds)] * 100, threshold=0.7)
+    assert found is not None
+    assert (found.bands, found.rows) == (lookalike.plan(0.7).bands, lookalike.plan(0.7).rows)
+    if kinds > 1:
+        assert expected is not None
+
+
+def test_paragraphs_take_more_time_than_documents_and_writing_more_than_listing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    long_runs(monkeypatch)
+    documents = ["\n".join(TEXTS[i : i + 20]) for i in range(150)]
+
+    def seconds(verb: str, unit: str) -> float:
+        config = make_config(threads=2, shingle="word:2", unit=unit)
+        collection = open_collection(open_source(documents), None, config)
+        _, expected = plan_run(collection, config, verb=verb)
+        assert expected is not None
+        assert expected.items == 150 * (20 if unit == "line" else 1)
+        return expected.seconds
+
+    # To the exact amount: rounded to tenths, so few items take no time at all.
+    monkeypatch.setattr(planning, "_UNIT_NS", 1e6)
+    monkeypatch.setattr(planning, "_WRITE_NS", 1e4)
+    assert seconds("dedup", "line") > seconds("dedup", "document") + 5.9
+    assert seconds("dedup", "document") > seconds("pairs", "document")
+
+
+def test_vectors_that_take_long_are_announced_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    vectors = np.random.default_rng(3).normal(size=(300, 8)).astype(np.float32)
+    config = make_config(threads=2, measure="cosine")
+    collection = open_collection(open_source(vectors), None, config)
+    assert plan_run(collection, config)[1] is None
+    monkeypatch.setattr(planning, "_WORTH_SAYING", 0.1)
+    _, expected = plan_run(collection, config)
+    assert expected is not None
+    assert expected.items == 300

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import lookalike
@@ -15,7 +18,7 @@ from lookalike.config import make_config
 from lookalike.io import open_source
 from lookalike.items import open_items
 from lookalike.pipeline import find
-from lookalike.room import Ceiling, Room, _resident, give_back_memory
+from lookalike.room import Ceiling, Room, _resident, give_back_memory, items_at_once, peak_memory, weight
 
 LONG = "word " * 1_200_000
 
@@ -103,3 +106,25 @@ def test_memory_is_kept_below_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_memory_of_the_process_is_known_on_linux() -> None:
     if Path("/proc/self/statm").exists():
         assert _resident() > 10_000_000
+
+
+def test_batches_have_fewer_items_where_each_takes_more_and_never_none() -> None:
+    assert items_at_once(100_000_000, 1, 1000) == 6250
+    assert items_at_once(100_000_000, 1, 2000) == 3125
+    assert items_at_once(1 << 40, 1, 1000) == (32 << 20) // 1000
+    assert items_at_once(1, 8, 10**9) == 1
+
+
+def test_what_an_item_takes_whatever_its_length_counts_in_the_weight_of_a_batch() -> None:
+    batch = next(open_items(open_source(["a b", "c d"]), make_config()).batches())
+    assert weight(batch, each=1000) == weight(batch) + 2000
+
+
+def test_the_peak_of_a_process_is_its_own_and_not_that_of_the_one_it_was_started_by() -> None:
+    if not Path("/proc/self/status").exists():
+        return
+    large = np.ones(400_000_000, np.uint8)
+    assert peak_memory() > len(large)
+    code = "from lookalike.room import peak_memory; print(peak_memory())"
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert int(told) < len(large)

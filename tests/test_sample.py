@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import lookalike
@@ -99,7 +100,7 @@ def test_copies_are_no_background_and_what_most_share_is() -> None:
 
 
 def test_one_more_pair_than_was_seen_is_expected_below_the_threshold() -> None:
-    found = sample.Sample(np.array([0.2, 0.5, 0.8, 1.0]), np.array([0.4, 0.0, 0.1, 0.0]), 10, 5, 5, 5, 0, 0)
+    found = sample.Sample(np.array([0.2, 0.5, 0.8, 1.0]), np.array([0.4, 0.0, 0.1, 0.0]), 10, 5, 5, 5, 0, 0, 5)
     at, shares = found.cautious(0.8)
     assert at.tolist() == [0.2, 0.5, 0.8, 1.0]
     assert shares.tolist() == pytest.approx([(4 + 0.5) / 11, 0.5 / 11, 1 / 11, 0.0])
@@ -136,3 +137,19 @@ def test_a_sample_of_texts_is_read_from_a_column_with_a_shingle() -> None:
     texts = near_copies(1)
     frame = pd.DataFrame({"body": texts, "n": range(len(texts))})
     assert lookalike.plan(0.8, 0.9, sample=frame, column="body", shingle="char:4").expected_recall >= 0.9
+
+
+def test_a_sample_holds_no_more_rows_than_it_takes_and_is_the_same_in_any_batches() -> None:
+    rng = np.random.default_rng(5)
+    texts = [" ".join(map(str, rng.integers(50, size=6))) for _ in range(3000)]
+    whole, cut = sample._Smallest(), sample._Smallest()
+    config = make_config(shingle="word:2")
+    sets = Jaccard(Texts(config), None, 0).represent(pa.array(texts))
+    whole.add(sets.fingerprints[:, 0], sets.offsets, sets.values, sets.sizes)
+    for begin in range(0, 3000, 700):
+        part = Jaccard(Texts(config), None, 0).represent(pa.array(texts[begin : begin + 700]))
+        cut.add(part.fingerprints[:, 0], part.offsets, part.values, part.sizes)
+        assert len(cut._rows) <= sample.SAMPLE_ITEMS
+    assert cut.seen == whole.seen == 3000
+    assert [row.tolist() for row in cut.first(1000)[0]] == [row.tolist() for row in whole.first(1000)[0]]
+    assert all(row.base is None for row in cut._rows)

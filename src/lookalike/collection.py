@@ -11,7 +11,7 @@ from lookalike.config import Config
 from lookalike.errors import InputError
 from lookalike.io.source import Flags, Source
 from lookalike.items import ItemBatch, Items, open_items
-from lookalike.types import BoolArray
+from lookalike.types import BoolArray, I64Array
 
 __all__ = ["Collection", "open_collection", "rows_from"]
 
@@ -20,12 +20,14 @@ __all__ = ["Collection", "open_collection", "rows_from"]
 class Collection:
     """`items` are the run's own; `against`, where there is one, is only compared with, and its items come first.
 
-    `references` is the number of those, known once they have been read.
+    `references` is the number of those, and `rows` the row of each item in its part where that is not its number;
+    both are known once all have been read.
     """
 
     items: Items
     against: Items | None = None
     references: int = 0
+    rows: I64Array | None = None
 
     @property
     def parts(self) -> tuple[Items, ...]:
@@ -36,15 +38,23 @@ class Collection:
         sizes = [part.source.size() for part in self.parts]
         return None if None in sizes else sum(size for size in sizes if size is not None)
 
-    def again(self, wanted: BoolArray, on_read: Callable[[int], None]) -> Iterator[ItemBatch]:
-        """The batches that hold a wanted item, numbered over all parts; the others need not be decoded."""
+    def again(self, wanted: BoolArray, on_read: Callable[[int], None], most: int | None = None) -> Iterator[ItemBatch]:
+        """The batches that hold a wanted item, numbered over all parts; the others need not be decoded.
+
+        A batch is of at most `most` rows.
+        """
         first = 0
         for part in self.parts:
             count = self.references if part is self.against else len(wanted) - self.references
             flags = wanted[first : first + count]
-            only = flags if part.unit == "document" else None
-            for batch in part.batches(on_read=on_read, only=only):
-                if part.unit == "document" or flags[batch.first : batch.first + len(batch.values)].any():
+            only, known = flags, None
+            if part.unit != "document":
+                assert self.rows is not None, "all items have been read"
+                known = self.rows[first : first + count], flags
+                only = np.zeros(int(known[0][-1]) + 1 if count else 0, np.bool_)
+                only[known[0][flags]] = True
+            for batch in part.batches(on_read=on_read, only=only, known=known, most=most):
+                if known is None or flags[batch.first : batch.first + len(batch.values)].any():
                     yield replace(batch, first=batch.first + first)
             first += count
 

@@ -35,7 +35,7 @@ from lookalike.literal import Literals
 from lookalike.measures import Judge, Measure, Represented, compares_elements
 from lookalike.parallel import ordered_map
 from lookalike.progress import Progress
-from lookalike.room import Ceiling, Room, weight
+from lookalike.room import Ceiling, Room, items_at_once, weight
 from lookalike.scale import Scale
 from lookalike.scattered import Scattered
 from lookalike.specimens import Specimens
@@ -176,8 +176,12 @@ class Comparing:
         with self.progress.stage("reading what must be compared", self.collection.size(), "B") as stage:
             looked_at = wanted.copy()
             looked_at[self.specimens.items] = True
-            batches = self.collection.again(looked_at, stage.advance)
-            for _ in ordered_map(work, batches, self.threads, weight=weight, most=self.memory // 4):
+            # What the row of an item takes whatever its size: sketches are K words of the shortest text, too.
+            each = 24 * int(judge.lengths(np.zeros(1, np.uint32))[0])
+            most = items_at_once(self.memory, self.threads, each)
+            batches = self.collection.again(looked_at, stage.advance, most)
+            weigh = partial(weight, each=each)
+            for _ in ordered_map(work, batches, self.threads, weight=weigh, most=self.memory // 4):
                 ceiling.check()
 
     def _check_unchanged(

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import re
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -20,13 +19,16 @@ from lookalike.io import columns as io_columns
 from lookalike.io.json_text import python_values
 from lookalike.io.messages import shown
 from lookalike.io.source import Batch, Flags, Source
-from lookalike.io.watch import changed
 from lookalike.key import key_of
 from lookalike.measures import form_of, forms_for, is_list
 from lookalike.represent.elements import hash_cells
 from lookalike.types import BoolArray, I64Array, U64Array
+from lookalike.units import cut_texts
 
-__all__ = ["ItemBatch", "Items", "open_items", "split_units"]
+__all__ = ["ItemBatch", "Items", "Known", "open_items"]
+
+# The row of each item, ascending, and whether it is wanted.
+Known: TypeAlias = tuple[I64Array, BoolArray]
 
 _USUAL = ("text", "content", "items", "body", "document", "vector", "embedding", "vectors", "embeddings", "bits")
 _FORM_WORDS = {
@@ -39,8 +41,6 @@ _FORM_WORDS = {
 }
 # Rows that are looked at to tell rows of 0 and 1 from sets.
 _LOOKED_AT = 1000
-# One or more blank lines; the indentation of what follows belongs to that.
-_BLANK_LINES = re.compile(r"(?:\A|\n)(?:[^\S\n]*\n)+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,23 +78,30 @@ class Items:
     seed: int = 0
 
     def batches(
-        self, *more: str, on_read: Any = None, only: Flags | None = None, start: tuple[int, int] = (0, 0)
+        self,
+        *more: str,
+        on_read: Any = None,
+        only: Flags | None = None,
+        start: tuple[int, int] = (0, 0),
+        most: int | None = None,
+        known: Known | None = None,
     ) -> Generator[ItemBatch, None, None]:
         """The items; `more` names further columns that the pass reads along.
 
         `only` flags the rows of which something is wanted (see `Source.batches`). `start` is the (row, item) to go on
-        from. Rows that are left out can only be numbered where each row is an item.
+        from. A batch is of at most `most` rows. Where a row may hold several items, rows can be left out only if those
+        are `known`: the row of each item, and which items are wanted; the others may be empty.
         """
         wanted = list(dict.fromkeys([*self.columns, *([self.group_by] if self.group_by else []), *more]))
         row, number = start
-        for whole in self.source.batches(wanted, on_read=on_read, expect=self._expected(), only=only):
-            batch = _from_row(whole, row)
-            if batch is None:
-                continue
+        read = self.source.batches(wanted, on_read=on_read, expect=self._expected(), only=only)
+        for batch in (part for whole in read for part in _from_row(whole, row, most)):
             if self.unit == "document":
                 number = batch.first
+            elif known is not None:
+                number = int(np.searchsorted(known[0], batch.first))
             arrays = [_column(batch, name) for name in self.columns]
-            values, rows = self._values(batch, arrays)
+            values, rows = self._values(batch, arrays, known)
             null = functools.reduce(pc.and_, [array.is_null() for array in arrays]).true_count
             groups = None
             if self.group_by is not None:
@@ -123,69 +130,21 @@ class Items:
                 expected[name] = kind
         return expected
 
-    def _values(self, batch: Batch, arrays: Sequence[pa.Array]) -> tuple[pa.Array, I64Array]:
+    def _values(self, batch: Batch, arrays: Sequence[pa.Array], known: Known | None) -> tuple[pa.Array, I64Array]:
         values = arrays[0] if len(arrays) == 1 else _join(arrays)
-        rows = np.arange(batch.first, batch.first + len(values), dtype=np.int64)
+        first, count = batch.first, len(values)
         if self.unit == "document":
-            return values, rows
-        units: list[str] = []
-        owners: list[int] = []
-        for row, text in zip(rows, python_values(values), strict=True):
-            pieces = [piece for piece, is_item in split_units(as_text(text), self.unit) if is_item]
-            units.extend(pieces)
-            owners.extend([int(row)] * len(pieces))
-        return pa.array(units, pa.large_string()), np.array(owners, np.int64)
-
-    def rewrite(self, texts: pa.Array, kept: BoolArray) -> pa.Array:
-        """The texts without the units that are not kept; `kept` has a flag for each unit of these texts, in order."""
-        out: list[str | None] = []
-        number = 0
-        for text in python_values(texts):
-            left: list[str] = []
-            removed = False
-            for piece, is_item in split_units(as_text(text), self.unit):
-                if is_item:
-                    if number == len(kept):
-                        raise changed("the text of an item")
-                    removed = not bool(kept[number])
-                    number += 1
-                # What follows a removed unit up to the next one (its line end, the blank lines) goes with it.
-                if not removed:
-                    left.append(piece)
-            out.append(None if text is None else "".join(left))
-        if number != len(kept):
-            raise changed("the text of an item")
-        return pa.array(out, pa.large_string())
-
-
-def as_text(value: str | bytes | None) -> str:
-    """A text cell as a string; invalid UTF-8 becomes U+FFFD."""
-    if value is None:
-        return ""
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
-
-
-def split_units(text: str, unit: str) -> Iterator[tuple[str, bool]]:
-    """Cut a text into pieces that add up to it; True marks the paragraphs or lines, False what stands between them."""
-    if unit == "line":
-        for line in text.splitlines(keepends=True):
-            body = line.rstrip("\r\n")
-            if body.strip():
-                yield body, True
-                if len(body) < len(line):
-                    yield line[len(body) :], False
-            else:
-                yield line, False
-        return
-    start = 0
-    for begins, ends in [*(gap.span() for gap in _BLANK_LINES.finditer(text)), (len(text), len(text))]:
-        # White space at the end, such as the last line end of the file, is no part of the paragraph.
-        body = text[start:begins].rstrip()
-        if body:
-            yield body, True
-        if start + len(body) < ends:
-            yield text[start + len(body) : ends], False
-        start = ends
+            return values, np.arange(first, first + count, dtype=np.int64)
+        counted = None
+        if known is not None:
+            rows, wanted = known
+            begin, end = np.searchsorted(rows, [first, first + count])
+            owners = rows[begin:end] - first
+            cut = np.zeros(count, np.bool_)
+            cut[owners[wanted[begin:end]]] = True
+            counted = np.bincount(owners, minlength=count), cut
+        units, text_of = cut_texts(python_values(values), self.unit, counted)
+        return units, text_of + first
 
 
 def open_items(source: Source, config: Config) -> Items:
@@ -346,14 +305,16 @@ def _where(source: Source) -> str:
     return f" in {source.files[0]}" if source.files else ""
 
 
-def _from_row(batch: Batch, row: int) -> Batch | None:
-    """The rows of a batch from a running number on; None if it has none."""
-    before = row - batch.first
-    if before <= 0:
-        return batch
-    if before >= batch.rows.num_rows:
-        return None
-    return replace(batch, first=row, row=batch.row + before, rows=batch.rows.slice(before))
+def _from_row(batch: Batch, row: int, most: int | None) -> Iterator[Batch]:
+    """The rows of a batch from a running number on, at most so many at a time."""
+    count = batch.rows.num_rows
+    for start in range(max(0, row - batch.first), count, most or max(1, count)):
+        if start == 0 and (most is None or most >= count):
+            yield batch
+        else:
+            yield replace(
+                batch, first=batch.first + start, row=batch.row + start, rows=batch.rows.slice(start, most or count)
+            )
 
 
 def _column(batch: Batch, name: str) -> pa.Array:

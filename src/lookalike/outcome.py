@@ -19,20 +19,25 @@ from lookalike.pairing import pairs_in_order
 from lookalike.pipeline import Found
 from lookalike.printable import spelled
 from lookalike.progress import SILENT, Progress
-from lookalike.types import BoolArray, F64Array, I64Array
+from lookalike.types import BoolArray, F64Array, I64Array, U32Array
 from lookalike.verify.containment import reversed_share
 
 __all__ = [
     "annotation",
+    "cluster_batches",
     "clustering_of",
     "clusters_table",
     "ids_of",
     "most_similar",
     "pair_batches",
     "pairs_table",
+    "removed_batches",
     "removed_table",
     "save_pairs",
 ]
+
+# Rows of the tables of clusters and of removed items that are made at a time.
+_TABLE_ROWS = 1 << 16
 
 
 def pair_batches(found: Found) -> Iterator[pa.RecordBatch]:
@@ -44,7 +49,9 @@ def pair_batches(found: Found) -> Iterator[pa.RecordBatch]:
     if found.matched.pairs > found.config.max_pairs:
         raise OptionError(too_many(found.matched.pairs, found.config.max_pairs))
     references = found.collection.references
-    rank = np.concatenate([np.arange(references), found.sketched.item_rank() + references])
+    rank = found.sketched.item_rank()
+    if references:
+        rank = np.concatenate([np.arange(references), rank + references])
     scale = found.config.scale
     sizes = found.sketched.sketches.column("sizes").astype(np.int64) if scale.is_directed else None
     stretches = pairs_in_order(found.matched.folds, found.matched.matches, rank, sizes, scale.identical)
@@ -95,22 +102,32 @@ def clusters_table(found: Found) -> pa.Table:
 
     Items of the collection that was compared against are there where an own item is like them.
     """
+    return pa.Table.from_batches(cluster_batches(found))
+
+
+def cluster_batches(found: Found) -> Iterator[pa.RecordBatch]:
+    """The rows of `clusters_table`, some at a time; without any there is one empty batch."""
     clustering = clustering_of(found)
-    sizes = clustering.sizes[clustering.keeper]
-    own = _with_own(clustering, found.collection.references)
-    rows = np.flatnonzero((sizes > 1) & own[clustering.keeper])
+    sizes = clustering.sizes
+    listed = (sizes > 1) & _with_own(clustering, found.collection.references)
+    items = np.flatnonzero(listed[clustering.keeper])
     # Clusters are numbered by their first item, and their items follow in the order of the input.
-    _, number = np.unique(_first_of_cluster(clustering)[rows], return_inverse=True)
-    order = np.argsort(number, kind="stable")
-    rows = rows[order]
-    columns = {
-        "cluster": pa.array(number[order].astype(np.int64)),
-        "size": pa.array(sizes[rows].astype(np.int64)),
-        "id": ids_of(found, rows),
-        "kept": ids_of(found, clustering.keeper[rows].astype(np.int64)),
-        **_column(found, clustering.similarity[rows]),
-    }
-    return pa.table(columns | _places(found, "", rows))
+    first = _first_of_cluster(clustering)[items]
+    order = np.argsort(first, kind="stable")
+    items, first = items[order], first[order]
+    number = np.cumsum(np.diff(first, prepend=first[:1]) != 0)
+    del listed, order, first
+    for begin in range(0, max(1, len(items)), _TABLE_ROWS):
+        some = items[begin : begin + _TABLE_ROWS]
+        keepers = clustering.keeper[some].astype(np.int64)
+        columns = {
+            "cluster": pa.array(number[begin : begin + _TABLE_ROWS]),
+            "size": pa.array(sizes[keepers].astype(np.int64)),
+            "id": ids_of(found, some),
+            "kept": ids_of(found, keepers),
+            **_column(found, clustering.similarity[some]),
+        }
+        yield pa.record_batch(columns | _places(found, "", some))
 
 
 def _with_own(clustering: Clustering, references: int) -> BoolArray:
@@ -120,9 +137,9 @@ def _with_own(clustering: Clustering, references: int) -> BoolArray:
     return own
 
 
-def _first_of_cluster(clustering: Clustering) -> I64Array:
-    first = np.full(len(clustering.keeper), len(clustering.keeper), np.int64)
-    np.minimum.at(first, clustering.keeper, np.arange(len(clustering.keeper)))
+def _first_of_cluster(clustering: Clustering) -> U32Array:
+    first = np.full(len(clustering.keeper), len(clustering.keeper), np.uint32)
+    np.minimum.at(first, clustering.keeper, np.arange(len(clustering.keeper), dtype=np.uint32))
     return first[clustering.keeper]
 
 
@@ -132,21 +149,28 @@ def removed_table(found: Found) -> pa.Table:
     Of containment `relation` tells whether the removed item is "inside" the kept one, or "contains" one of the
     collection that was compared against; the similarity is how much of the smaller is inside the larger.
     """
+    return pa.Table.from_batches(removed_batches(found))
+
+
+def removed_batches(found: Found) -> Iterator[pa.RecordBatch]:
+    """The rows of `removed_table`, some at a time; without any there is one empty batch."""
     clustering, references = clustering_of(found), found.collection.references
-    rows = np.flatnonzero(~clustering.kept)
-    rows = rows[rows >= references]
-    keepers = clustering.keeper[rows].astype(np.int64)
-    columns = {
-        "id": ids_of(found, rows),
-        "kept": ids_of(found, keepers),
-        **_column(found, clustering.similarity[rows]),
-    }
-    if found.config.scale.is_directed:
-        sizes = found.sketched.sketches.column("sizes")
-        columns["relation"] = pc.if_else(pa.array(sizes[rows] > sizes[keepers]), "contains", "inside")
-    if references:
-        columns["against"] = pa.array(keepers < references)
-    return pa.table(columns | _places(found, "", rows) | _places(found, "kept", keepers))
+    removed = np.flatnonzero(~clustering.kept)
+    removed = removed[removed >= references]
+    sizes = found.sketched.sketches.column("sizes")
+    for begin in range(0, max(1, len(removed)), _TABLE_ROWS):
+        items = removed[begin : begin + _TABLE_ROWS]
+        keepers = clustering.keeper[items].astype(np.int64)
+        columns = {
+            "id": ids_of(found, items),
+            "kept": ids_of(found, keepers),
+            **_column(found, clustering.similarity[items]),
+        }
+        if found.config.scale.is_directed:
+            columns["relation"] = pc.if_else(pa.array(sizes[items] > sizes[keepers]), "contains", "inside")
+        if references:
+            columns["against"] = pa.array(keepers < references)
+        yield pa.record_batch(columns | _places(found, "", items) | _places(found, "kept", keepers))
 
 
 def annotation(found: Found) -> Extra:
@@ -194,10 +218,7 @@ def _column(found: Found, scores: F64Array) -> dict[str, pa.Array]:
 
 def _unit_numbers(found: Found, items: I64Array) -> I64Array:
     """The number of each of some units inside its document, from 0."""
-    rows, references = found.sketched.rows(), found.collection.references
-    there = np.searchsorted(rows[:references], rows[items])
-    own = references + np.searchsorted(rows[references:], rows[items])
-    return items - np.where(items < references, there, own)
+    return items - found.sketched.first_in_row[items]
 
 
 def ids_of(found: Found, items: I64Array) -> pa.Array:

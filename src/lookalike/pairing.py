@@ -40,9 +40,9 @@ def pairs_in_order(
     """
     if not len(rank):
         return
-    groups = _Groups(folds, rank, np.zeros(len(rank), np.int64) if level is None else level)
+    groups = _Groups(folds, rank, np.broadcast_to(np.int64(0), len(rank)) if level is None else level)
     for first, second, similarity in _batches(_unfolded(groups, _partners(groups, matches, identical))):
-        yield groups.by_rank[first], groups.by_rank[second], similarity
+        yield groups.by_rank[first].astype(np.int64), groups.by_rank[second].astype(np.int64), similarity
 
 
 class _Groups:
@@ -54,8 +54,8 @@ class _Groups:
     def __init__(self, folds: Folds, rank: I64Array, level: I64Array) -> None:
         items = len(rank)
         self.level = level
-        self.by_rank = np.empty(items, np.int64)
-        self.by_rank[rank] = np.arange(items)
+        self.by_rank = np.empty(items, np.uint32)
+        self.by_rank[rank] = np.arange(items, dtype=np.uint32)
         self.references = folds.references
         self.keys = (folds.leader.astype(np.int64) << 32) | rank
         self.keys.sort()

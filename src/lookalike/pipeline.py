@@ -106,10 +106,10 @@ class _Run:
         if needs_frequencies(config, items.form):
             frequencies = count_frequencies(self.collection, config, work, progress)
             self._lap("counting shingles")
-        self.plan, self.expected = plan_run(self.collection, config, frequencies, progress)
+        self.plan, self.expected = plan_run(self.collection, config, frequencies, progress, verb)
         self.measure = measure_of(config, items.form, items.dimensions, self.plan, frequencies)
         if self.expected is not None and self.plan is not None:
-            progress.note(_announcement(self.plan, self.expected))
+            progress.note(_announcement(self.plan, self.expected, items.form))
 
     def find(self) -> Found:
         """All stages; those that an earlier process finished are taken over."""
@@ -260,11 +260,11 @@ def _keep_rank(keep: KeepPolicy, collection: Collection, sketched: Sketched, *, 
     return rank
 
 
-def _announcement(plan: Plan, expected: Expected) -> str:
+def _announcement(plan: Plan, expected: Expected, form: str) -> str:
     """What is going to happen, before it does."""
     spill = f", {expected.disk / 1e9:.1f} GB of work files" if expected.disk else ""
     return (
-        f"about {expected.items:,} items, {expected.text / 1e9:.1f} GB of text: "
+        f"about {expected.items:,} items, {expected.text / 1e9:.1f} GB of {form}: "
         f"{plan.shape}; "
         f"expecting {expected.seconds:,.0f} s, {expected.memory / 1e9:.1f} GB of memory{spill}"
     )

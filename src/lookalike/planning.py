@@ -45,6 +45,9 @@ _LONG_TEXT = 1_000_000_000
 # Stored bytes from which on it may be that much text.
 _LARGE = 100_000_000
 _SAMPLE_ROWS = 4_000
+# Different items from which on a sample tells how alike items are: one pair that it may not have shown is one in 5,000
+# then. Of 3 kinds of lines it would be one in four, and a plan against that is 203 bands of 17 rows.
+_ENOUGH = 100
 # Rows up to which all pairs of sets may be compared, and bytes of text or elements that are looked at to see it.
 _FEW_ROWS = 2_000
 _FEW_BYTES = 1 << 26
@@ -54,12 +57,24 @@ _FEW_BYTES = 1 << 26
 _READ_NS = 3.0
 _SHINGLE_NS = 3.0
 _WRITE_NS = 4.5
+# And for an item, whatever its length: arrays over all items are made, looked up and written.
+_ITEM_NS = 400.0
+# To cut a text into units, for each of them, in plain Python and on one core; what is left is put together as slowly.
+_UNIT_NS = 1_500.0
+# Of vectors and bits the prices of a plan are those of kernels alone; to read, gather and write takes as long again.
+_DENSE = 2.0
+# To load everything and to look at a sample.
+_START_SECONDS = 2.0
 # Bytes of vectors that may be held to compare all pairs.
 _SCANNED = 1 << 28
 # The share of items that share a bucket with another one, where nothing is known of it.
 _MEETING = 0.35
+# What is held of every item, whatever the memory.
+_HELD_BYTES = 60
 # What the program itself takes, with a few batches in flight.
 _PROGRAM_BYTES = 300_000_000
+# Seconds from which on a run of other items than text and sets says what it will need.
+_WORTH_SAYING = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +92,11 @@ class Expected:
 
 
 def plan_run(
-    collection: Collection, config: Config, frequencies: Frequencies | None = None, progress: Progress = SILENT
+    collection: Collection,
+    config: Config,
+    frequencies: Frequencies | None = None,
+    progress: Progress = SILENT,
+    verb: str = "dedup",
 ) -> tuple[Plan | None, Expected | None]:
     """The plan of a run and what to expect of it; identical items need no plan, short runs no expectation."""
     if config.exact:
@@ -86,7 +105,9 @@ def plan_run(
         return plan(config.threshold, config.recall, bands=config.bands, rows=config.rows, measure="containment"), None
     rows = _count_rows(collection, progress)
     if config.scale.measure != "jaccard":
-        return _plan_on_sample(collection, config, frequencies, rows), None
+        chosen, sample = _plan_on_sample(collection, config, frequencies, rows)
+        expected = _expected(chosen, sample, _items(sample, rows), config, collection.items.form, verb)
+        return chosen, expected if expected.seconds >= _WORTH_SAYING else None
     if config.bands is None and config.verify == "exact" and rows <= _FEW_ROWS:
         few = _plan_few(collection, config, frequencies)
         if few is not None:
@@ -104,7 +125,7 @@ def plan_run(
     if (rows < LONG_RUN and text < _LONG_TEXT) or sample.items < 2:
         return given, None
     chosen = given
-    if rows >= LONG_RUN:
+    if rows >= LONG_RUN and sample.compared >= _ENOUGH:
         chosen = plan(
             config.threshold,
             config.recall,
@@ -114,7 +135,7 @@ def plan_run(
             set_size=sample.mean_size,
             background=sample.cautious(config.threshold),
         )
-    return chosen, _expected(chosen, sample, items, text, config)
+    return chosen, _expected(chosen, sample, items, config, ours.form, verb)
 
 
 def _count_rows(collection: Collection, progress: Progress) -> int:
@@ -171,7 +192,9 @@ def plan_for(config: Config, count: int, source: Source) -> Plan:
     return _on_sample(items, config, sample, count, exhaustive=True)
 
 
-def _plan_on_sample(collection: Collection, config: Config, frequencies: Frequencies | None, rows: int) -> Plan:
+def _plan_on_sample(
+    collection: Collection, config: Config, frequencies: Frequencies | None, rows: int
+) -> tuple[Plan, Sample]:
     """The plan for measures whose items may be anything: how alike they are in general only a sample tells."""
     items = collection.items
     measure = measure_of(config, items.form, items.dimensions, frequencies=frequencies)
@@ -183,7 +206,7 @@ def _plan_on_sample(collection: Collection, config: Config, frequencies: Frequen
     most = _SCANNED if order is None or order <= 2.0 else max(_SCANNED, config.memory // 2)
     fits = count * (items.dimensions or 1) * 4 <= most
     exhaustive = config.group_by is None and config.verify == "exact" and fits
-    return _on_sample(items, config, sample, count, exhaustive=exhaustive)
+    return _on_sample(items, config, sample, count, exhaustive=exhaustive), sample
 
 
 def _on_sample(items: Items, config: Config, sample: Sample, count: int, *, exhaustive: bool) -> Plan:
@@ -210,14 +233,25 @@ def _items(sample: Sample, rows: int) -> int:
     return rows * sample.items // max(1, sample.rows)
 
 
-def _expected(chosen: Plan, sample: Sample, items: int, text: int, config: Config) -> Expected:
-    passes = 2 if config.verify != "none" else 1
-    cpu = text * (_READ_NS + _SHINGLE_NS) + text * (passes - 1) * (_READ_NS + _MEETING * _SHINGLE_NS)
-    cpu += items * (chosen.cost.sketch + chosen.cost.band + chosen.cost.verify)
-    seconds = (cpu + text * (_READ_NS + _WRITE_NS)) / config.threads / 1e9
+def _expected(chosen: Plan, sample: Sample, items: int, config: Config, form: str, verb: str) -> Expected:
+    """What a run will need, from its plan and what the sample held.
+
+    Kernels share the threads; starting, and cutting texts into paragraphs or lines, is the work of one. How many pairs
+    there will be is not known, so listing them is left out.
+    """
+    text = int(items * sample.text_bytes / max(1, sample.items))
+    meeting = _MEETING if config.verify != "none" else 0.0
+    cost = chosen.cost.sketch + chosen.cost.band + chosen.cost.verify + _ITEM_NS
+    if form in ("vectors", "bits", "columns"):
+        cpu = _DENSE * items * (cost + chosen.cost.reread)
+    else:
+        cpu = text * (2 * _READ_NS + (1 + meeting) * _SHINGLE_NS) + items * cost
+        cpu += text * (_READ_NS + _WRITE_NS) if verb == "dedup" else 0.0
+    alone = items * _UNIT_NS * (2 if verb == "dedup" else 1) if config.unit != "document" else 0.0
+    seconds = _START_SECONDS + (cpu / config.threads + alone) / 1e9
     keys = items * (8 * chosen.bands + 16)
-    rows = int(_MEETING * items * sample.mean_size * 8) if config.verify != "none" else 0
-    held = items * 24
+    rows = int(meeting * items * sample.mean_size * 8)
+    held = items * _HELD_BYTES
     spilled = (keys if keys > config.memory // 4 else 0) + (rows if rows > config.memory // 2 else 0)
     memory = min(config.memory, keys + held + rows) + _PROGRAM_BYTES
     return Expected(round(seconds, 1), memory, spilled, items, text)

@@ -31,6 +31,7 @@ from lookalike.room import Ceiling
 from lookalike.tabular import Tabular, beginning
 from lookalike.theory import Plan
 from lookalike.types import BoolArray, I64Array
+from lookalike.units import rewritten
 from lookalike.wording import counted
 
 __all__ = ["Clusters", "Dedup", "Pairs"]
@@ -158,7 +159,8 @@ class Dedup(_Result):
         name = found.items.columns[0]
         place = batch.rows.schema.get_field_index(name)
         first, end = np.searchsorted(self._rows, [batch.first, batch.first + batch.rows.num_rows])
-        texts = found.items.rewrite(batch.rows.column(place), self._kept_items[first:end])
+        text_of = self._rows[first:end] - batch.first
+        texts = rewritten(batch.rows.column(place), found.config.unit, self._kept_items[first:end], text_of)
         texts = texts.cast(batch.rows.schema.field(place).type)
         return replace(batch, rows=batch.rows.set_column(place, batch.rows.schema.field(place), texts))
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import resource
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -20,7 +22,7 @@ from lookalike.items import ItemBatch
 from lookalike.measures import is_binary_like
 from lookalike.types import I64Array
 
-__all__ = ["Ceiling", "Room", "give_back_memory", "weight"]
+__all__ = ["Ceiling", "Room", "give_back_memory", "items_at_once", "peak_memory", "weight"]
 
 # Bytes that it takes to read and shingle a byte of text in one row: about 14, and 6 for the next row of that length.
 # With two rows of 100 MB a process reached 2.3 GB, of which 0.3 GB are there without any.
@@ -30,11 +32,21 @@ _PROGRAM_BYTES = 200_000_000
 _BETWEEN_CHECKS = 0.1  # seconds
 # An item of a few megabytes is no reason to stop.
 _ALWAYS = 64_000_000
+_MOST_AT_ONCE = 32 << 20
 
 
-def weight(batch: ItemBatch) -> int:
-    """What a batch takes while it is in flight: its text and, in about three times that, its shingles."""
-    return 4 * int(batch.values.nbytes)
+def weight(batch: ItemBatch, each: int = 0) -> int:
+    """What a batch takes in flight: its text, about three times that for its shingles, and `each` for every item."""
+    return 4 * int(batch.values.nbytes) + each * len(batch.values)
+
+
+def items_at_once(memory: int, threads: int, each: int) -> int:
+    """How many items a batch may have if `each` of them takes so many bytes, whatever its length.
+
+    Several batches are in flight for each thread, in a quarter of the memory. More than a few megabytes of them make
+    nothing faster.
+    """
+    return max(1, min(_MOST_AT_ONCE, memory // (8 * (threads + 1))) // max(1, each))
 
 
 def give_back_memory(*, above: int = 0) -> None:
@@ -55,6 +67,17 @@ def _resident() -> int:
         return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except OSError:
         return 0
+
+
+def peak_memory() -> int:
+    """The most bytes of memory that the process has held.
+
+    What Linux tells about the use of resources begins with the process that this one was forked from.
+    """
+    with contextlib.suppress(OSError, StopIteration):
+        status = Path("/proc/self/status").read_text().splitlines()
+        return 1024 * int(next(line for line in status if line.startswith("VmHWM:")).split()[1])
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
 class Ceiling:

@@ -38,11 +38,12 @@ from lookalike.io.owned import STAGED, OwnedFolder
 from lookalike.io.sealed import checksum, seal, unseal
 from lookalike.io.source import Source
 from lookalike.io.watch import fingerprints
-from lookalike.io.write import is_file, save_table
+from lookalike.io.write import is_file, save_batches
 from lookalike.key import seed_shown
-from lookalike.outcome import save_pairs
+from lookalike.outcome import cluster_batches, removed_batches, save_pairs
 from lookalike.page import page
 from lookalike.progress import SILENT, Progress
+from lookalike.room import give_back_memory
 from lookalike.spec import VERSION as SPEC_VERSION
 from lookalike.store.work import Work, difference
 
@@ -332,10 +333,14 @@ def write_run(
         finished={name: file for name, (file, _) in finished.items()}, on_file=on_file,
     )  # fmt: skip
     # The tables are soon made, and may have been left by an earlier process: they are made anew.
-    for name in ("removed", "clusters"):
-        save_table(getattr(result, name), run.partial / f"{name}.parquet", ours=True)
+    found, most = result.found, result.found.config.memory
+    for name, batches in (("removed", removed_batches), ("clusters", cluster_batches)):
+        give_back_memory(above=most)
+        save_batches(batches(found), run.partial / f"{name}.parquet", ours=True)
+    give_back_memory(above=most)
     if not result.report["pairs_left_out"]:
         save_pairs(result.found, run.partial / "pairs.parquet", ours=True, progress=progress)
+    give_back_memory(above=most)
     report = result.full_report() | {"recut": copied.recut, "replaced": copied.replaced} | closing()
     run.write(_PAGE, page(report))
     run.write(_REPORT, json.dumps(report, indent=2, ensure_ascii=False) + "\n")

@@ -20,7 +20,7 @@ from lookalike.config import Config
 from lookalike.io.source import locating
 from lookalike.items import Items
 from lookalike.measures import Judge, Measure
-from lookalike.types import F64Array, U64Array
+from lookalike.types import F64Array, I64Array, U64Array
 
 __all__ = ["SAMPLE_ITEMS", "Sample", "sample_items"]
 
@@ -40,7 +40,7 @@ class Sample:
     """What a sample of the items tells: how similar pairs of them are, and how large they are.
 
     `similarities` and `shares` are the similarities of pairs and the share of pairs at each. `rows` and `stored_bytes`
-    are what was read for it, `text_bytes` the text of its `items`.
+    are what was read for it, `text_bytes` the text of its `items`, of which `compared` different ones were compared.
     """
 
     similarities: F64Array
@@ -51,6 +51,7 @@ class Sample:
     rows: int
     stored_bytes: int
     text_bytes: int
+    compared: int
 
     def cautious(self, threshold: float) -> tuple[F64Array, F64Array]:
         """The background for the planner, with one more pair spread evenly below the threshold.
@@ -68,7 +69,7 @@ def sample_items(items: Items, measure: Measure, config: Config, rows: int | Non
     """A sample of up to 1,000 different items from the first rows, or from all of them."""
     judge = measure.judge(replace(config, verify="exact"))
     assert judge is not None
-    fingerprints, values, sizes = [], [], []
+    drawn = _Smallest()
     read = text = seen = 0
 
     def on_read(count: int) -> None:
@@ -85,32 +86,25 @@ def sample_items(items: Items, measure: Measure, config: Config, rows: int | Non
             part = batch.values.slice(0, some)
             with locating(batch.batch, items.source, batch.rows):
                 represented = measure.represent(part)
-            offsets, words = judge.rows(represented)
-            fingerprints.append(represented.fingerprints[:, 0])
-            values.extend(np.split(words, offsets[1:-1]))
-            sizes.append(represented.sizes)
+            drawn.add(represented.fingerprints[:, 0], *judge.rows(represented), represented.sizes)
             text += part.nbytes
             seen = batch.batch.first + batch.batch.rows.num_rows
             if rows is not None and seen >= rows:
                 break
-    if not sizes:
-        return Sample(np.empty(0), np.empty(0), 0, 1, 0, 0, 0, 0)
-    size = np.concatenate(sizes)
-    # Identical items are folded before anything is compared; the sample must not hold them twice either.
-    _, first = np.unique(np.concatenate(fingerprints), return_index=True)
-    chosen = [i for i in first if size[i] > 0][: SAMPLE_ITEMS if judge.has_elements else _fewer(values)]
-    mean = max(1, round(float(size[chosen].mean()))) if chosen else 1
+    if not seen:
+        return Sample(np.empty(0), np.empty(0), 0, 1, 0, 0, 0, 0, 0)
+    values, sizes = drawn.first(SAMPLE_ITEMS if judge.has_elements else drawn.compared())
+    mean = max(1, round(float(sizes.mean()))) if len(sizes) else 1
     count = min(seen, rows) if rows is not None else seen
     stored = int(read * count / max(1, seen))
-    read_so_far = (len(size), count, stored, text)
-    n = len(chosen)
+    n = len(values)
+    read_so_far = (drawn.seen, count, stored, text, n)
     pairs = n * (n - 1) // 2
     if not judge.has_elements:
-        scores = _scores([values[i] for i in chosen], judge)
-        return Sample(*_quantiles(config.scale.told(np.sort(scores)[::-1])), pairs, mean, *read_so_far)
+        return Sample(*_quantiles(config.scale.told(np.sort(_scores(values, judge))[::-1])), pairs, mean, *read_so_far)
     shares = np.zeros(_BINS + 1)
     if pairs:
-        similarities = _background(_all_pairs([values[i] for i in chosen]), n)
+        similarities = _background(_all_pairs(values), n)
         # Rounded up, so that no pair looks less similar than it is; 7/50 in 200 bins is 28, not 28.000000000000004.
         places = np.ceil(similarities * _BINS - 1e-9).astype(np.int64)
         counted = np.bincount(places, minlength=_BINS + 1)
@@ -119,10 +113,41 @@ def sample_items(items: Items, measure: Measure, config: Config, rows: int | Non
     return Sample(at[1:], shares[1:], pairs, mean, *read_so_far)
 
 
-def _fewer(rows: list[U64Array]) -> int:
-    """How many items to compare one by one: fewer where they are long."""
-    mean = sum(map(len, rows)) / max(1, len(rows))
-    return min(SAMPLE_ITEMS, max(50, int(math.sqrt(_COMPARED_WORDS / max(1.0, mean)))))
+class _Smallest:
+    """The different items with the smallest fingerprints of all that pass by; no more of them are held than are taken.
+
+    Identical items are folded before anything is compared, and the sample must not hold them twice either.
+    """
+
+    def __init__(self) -> None:
+        self.seen = 0
+        self._words = 0
+        self._prints = np.empty(0, np.uint64)
+        self._sizes = np.empty(0, np.int64)
+        self._rows: list[U64Array] = []
+
+    def add(self, fingerprints: U64Array, offsets: I64Array, words: U64Array, sizes: I64Array) -> None:
+        self.seen += len(sizes)
+        self._words += len(words)
+        prints = np.concatenate([self._prints, fingerprints])
+        every = np.concatenate([self._sizes, sizes])
+        _, first = np.unique(prints, return_index=True)
+        stay = first[every[first] > 0][:SAMPLE_ITEMS]
+        held = len(self._rows)
+        self._rows = [
+            self._rows[i] if i < held else words[offsets[i - held] : offsets[i - held + 1]].copy()
+            for i in stay.tolist()
+        ]
+        self._prints, self._sizes = prints[stay], every[stay]
+
+    def compared(self) -> int:
+        """How many items to compare one by one: fewer where they are long."""
+        mean = self._words / max(1, self.seen)
+        return min(SAMPLE_ITEMS, max(50, int(math.sqrt(_COMPARED_WORDS / max(1.0, mean)))))
+
+    def first(self, most: int) -> tuple[list[U64Array], I64Array]:
+        """(rows, sizes) of so many items."""
+        return self._rows[:most], self._sizes[:most]
 
 
 def _scores(rows: list[U64Array], judge: Judge) -> F64Array:

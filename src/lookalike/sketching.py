@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -33,12 +34,12 @@ from lookalike.measures import Measure, is_binary_like, is_list
 from lookalike.parallel import ordered_map
 from lookalike.printable import spelled
 from lookalike.progress import Progress
-from lookalike.room import Ceiling, Room, weight
+from lookalike.room import Ceiling, Room, items_at_once, weight
 from lookalike.store.arrays import Arrays, pack_columns, unpack_columns
 from lookalike.store.sketches import SketchBatch, Sketches
 from lookalike.store.work import Work
 from lookalike.theory import Plan
-from lookalike.types import Dense, I64Array, Sets
+from lookalike.types import Dense, I64Array, Sets, U32Array
 
 __all__ = ["Sketched", "sketch"]
 
@@ -46,7 +47,7 @@ __all__ = ["Sketched", "sketch"]
 _SHOWN = 10
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Sketched:
     """What the first pass leaves. The ids are those of each part of the collection."""
 
@@ -85,11 +86,26 @@ class Sketched:
 
     def item_rank(self) -> I64Array:
         """The rank of each of the run's own items by id, then by its place in the document."""
+        if self.ids[-1].values is None:
+            return np.arange(len(self.sketches) - self.references)
         rows = self.rows()[self.references :]
         rank = self.ids[-1].rank[rows]
         out = np.empty(len(rows), np.int64)
         out[np.argsort(rank, kind="stable")] = np.arange(len(rows))
         return out
+
+    @cached_property
+    def first_in_row(self) -> U32Array:
+        """The first item of the row that each item is from."""
+        rows = self.rows()
+        first = np.arange(len(rows), dtype=np.uint32)
+        begins = np.ones(len(rows), np.bool_)
+        begins[1:] = rows[1:] != rows[:-1]
+        # The rows of another collection are others, whatever their numbers.
+        begins[self.references : self.references + 1] = True
+        first[~begins] = 0
+        np.maximum.accumulate(first, out=first)
+        return first
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +144,8 @@ def sketch(
 
     room, ceiling = Room(config.memory, config.threads), Ceiling(config.memory)
     check = _item_check(collection, planned, config)
+    each = _bytes_each(planned)
+    most = items_at_once(config.memory, config.threads, each)
 
     def worked(batch: ItemBatch) -> _Worked:
         with room.enter(batch, collection.items.source):
@@ -145,8 +163,10 @@ def sketch(
         try:
             with progress.stage("reading and sketching", collection.size(), "B") as stage:
                 for part in collection.parts[passing.part :]:
-                    batches = passing.batches(part, stage.advance)
-                    for done in ordered_map(worked, batches, config.threads, weight=weight, most=config.memory // 4):
+                    batches = passing.batches(part, stage.advance, most)
+                    for done in ordered_map(
+                        worked, batches, config.threads, weight=partial(weight, each=each), most=config.memory // 4
+                    ):
                         passing.add(part, done)
                         ceiling.check()
                     passing.end(part)
@@ -159,11 +179,18 @@ def sketch(
         work.finish("sketch", passing.summary() | {"chunks": sketches.chunks})
     else:
         passing.recall(finished)
+    if config.unit != "document":
+        collection.rows = sketches.column("rows")
     audited = None if passing.audit is None else passing.audit.finish()
     return Sketched(
         sketches, collection.references, passing.ids(), passing.values.finish(), audited, passing.labels(),
         tuple(passing.bad),
     )  # fmt: skip
+
+
+def _bytes_each(planned: Plan | None) -> int:
+    """What it takes to sketch an item, however short it is: its slots, and its keys, which are turned by bands."""
+    return 0 if planned is None else planned.bands * (4 * planned.rows + 16)
 
 
 def _item_check(collection: Collection, planned: Plan | None, config: Config) -> ItemCheck | None:
@@ -270,8 +297,8 @@ class _Passing:
         self._first = 0
         self._read = [0] * len(self._collectors)
 
-    def batches(self, part: Items, on_read: Any) -> Iterator[ItemBatch]:
-        """The batches of a part that have not passed by yet."""
+    def batches(self, part: Items, on_read: Any, most: int) -> Iterator[ItemBatch]:
+        """The batches of a part that have not passed by yet, of at most so many rows each."""
         more = [part.id] if part.id else []
         own = part is self._collection.items
         if own and self._keep.column is not None:
@@ -281,7 +308,7 @@ class _Passing:
         if own and self._report_by is not None:
             more.append(self._report_by)
         only = rows_from(part.source, self._rows)
-        return part.batches(*more, on_read=on_read, only=only, start=(self._rows, self._items))
+        return part.batches(*more, on_read=on_read, only=only, start=(self._rows, self._items), most=most)
 
     def add(self, part: Items, done: _Worked) -> None:
         """Take in what a thread made of the next batch."""

@@ -85,3 +85,14 @@ def test_bags_are_audited_as_if_each_was_compared_with_each(compare: Any, overla
     assert len(one.left) > 50
     for name in ("items", "left", "right", "similarities"):
         assert np.array_equal(getattr(one, name), getattr(other, name))
+
+
+def test_sampled_items_with_enough_matches_leave_the_index() -> None:
+    copies, rows = 3000, np.arange(5, dtype=np.uint64)
+    audit = OverlapAudit(ContainmentJudge(0.8), sample=500, most=10)
+    audit.add(0, 5 * np.arange(copies + 1), np.tile(rows, copies))
+    assert audit._index is not None
+    # Those of the last step alone: with all that were sampled, every copy would be counted up for each of them.
+    assert len(np.unique(audit._index.owners)) <= 1024
+    assert len(audit._index.owners) <= 5 * int((audit._matches <= 10).sum()) * 2 + 5 * 1024
+    assert audit.finish().full > 0

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from lookalike.errors import InputError
 from lookalike.io import concat, is_text
-from lookalike.io.columns import as_text, bytes_of, check_types, conform, honest, merge_json, storable
+from lookalike.io.columns import as_text, bytes_of, check_types, conform, honest, merge_json, storable, stretches
 
 TYPES = st.recursive(
     st.sampled_from([pa.null(), pa.bool_(), pa.int64(), pa.float64(), pa.string()]),
@@ -119,3 +119,15 @@ def test_the_bytes_of_a_slice() -> None:
     assert bytes(bytes_of(array)) == b"abcd"
     assert bytes(bytes_of(array.slice(1, 2))) == b"bc"
     assert bytes(bytes_of(array.slice(4))) == b""
+
+
+def test_stretches_of_dictionary_columns_hold_so_many_bytes_once_they_are_decoded() -> None:
+    texts = pa.array(["a" * 100, "b", None, "a" * 100, "a" * 100, "b"]).dictionary_encode()
+    rows = pa.record_batch({"n": range(6), "text": texts})
+    parts = list(stretches(rows, 201))
+    assert [part.column(0).to_pylist() for part in parts] == [[0, 1, 2, 3], [4, 5]]
+    assert [part.num_rows for part in stretches(rows, 1)] == [1, 2, 1, 1, 1]
+    assert list(stretches(rows, 1000)) == [rows]
+    assert list(stretches(rows.select(["n"]), 1)) == [rows.select(["n"])]
+    numbers = pa.record_batch({"n": pa.array([7, 7, 7]).dictionary_encode()})
+    assert [part.num_rows for part in stretches(numbers, 16)] == [2, 1]

@@ -287,3 +287,27 @@ def test_a_full_row_group_of_a_new_file_has_its_number_of_rows(monkeypatch: pyte
     sink.close()
     metadata = pq.read_metadata(pa.BufferReader(out.getvalue()))
     assert [metadata.row_group(group).num_rows for group in range(3)] == [10, 10, 5]
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.binary(), pa.dictionary(pa.int32(), pa.string())])
+def test_few_texts_repeated_often_come_in_bounded_batches_though_the_file_is_small(kind: Any, tmp_path: Path) -> None:
+    texts = [f"{i % 3} " * 500 if i % 50 else None for i in range(20_000)]
+    path = tmp_path / "in.parquet"
+    pq.write_table(pa.table({"n": range(20_000), "text": pa.array(texts).cast(kind)}), path)
+    assert path.stat().st_size < 200_000
+    source = open_files([str(path)], batch_bytes=1 << 20)
+    batches = [batch.rows for batch in source.batches(["text", "n"])]
+    assert max(rows.nbytes for rows in batches) < 3 << 20
+    expected = [text.encode() if text is not None and pa.types.is_binary(kind) else text for text in texts]
+    assert [text for rows in batches for text in rows.column(0).to_pylist()] == expected
+    assert [n for rows in batches for n in rows.column(1).to_pylist()] == list(range(20_000))
+
+
+def test_a_copy_of_few_texts_repeated_often_has_the_same_rows_and_types(tmp_path: Path) -> None:
+    table = pa.table(
+        {"text": [f"{i % 3} " * 500 for i in range(5000)], "tags": [["a", "b"][: i % 3] for i in range(5000)]}
+    )
+    pq.write_table(table, tmp_path / "in.parquet")
+    keep = np.arange(5000) % 7 > 0
+    copy_rows(open_files([str(tmp_path / "in.parquet")]), keep, str(tmp_path / "out.parquet"), memory=10_000_000)
+    assert pq.read_table(tmp_path / "out.parquet").equals(table.filter(pa.array(keep)))

@@ -25,7 +25,7 @@ __all__ = ["OverlapAudit"]
 _FLAGS = 1 << 22
 _LAST = np.uint64(_FLAGS - 1)
 # Shared elements that are counted at a time.
-_SHARED = 1 << 22
+_SHARED = 1 << 19
 
 
 @dataclass(slots=True)
@@ -52,7 +52,9 @@ class OverlapAudit(RowAudit):
     """A random sample of sets or bags, compared exactly with all later ones that share enough."""
 
     _index: _Index | None = None
+    # After how many halvings of the sample it was made, and of how many items it is.
     _indexed: int = -1
+    _index_held: int = 0
 
     @property
     def _overlap(self) -> str:
@@ -62,7 +64,7 @@ class OverlapAudit(RowAudit):
     def _candidates(
         self, offsets: I64Array, words: U64Array, place: I64Array, sampled: I64Array, rows: I64Array
     ) -> tuple[I64Array, I64Array]:
-        index = self._up_to_date(offsets, words, place)
+        index = self._up_to_date(offsets, words, place, sampled)
         values, weights, which = self._elements(offsets, words, rows)
         needed = self._needed(self._totals(offsets, words, place[sampled]), self._totals(offsets, words, rows))
         passed = index.flags[values & _LAST]
@@ -104,11 +106,19 @@ class OverlapAudit(RowAudit):
             return threshold / (1.0 + threshold) * (ours[:, None] + theirs)
         return threshold * ours[:, None] * theirs
 
-    def _up_to_date(self, offsets: I64Array, words: U64Array, place: I64Array) -> _Index:
-        """The index with those that joined; made anew after a part of the sample was dropped."""
-        if self._index is None or self._indexed != self._halvings:
-            self._index, self._indexed = _Index(), self._halvings
-        joined = np.arange(self._index.items, len(place))
+    def _up_to_date(self, offsets: I64Array, words: U64Array, place: I64Array, sampled: I64Array) -> _Index:
+        """The index with those that joined; made anew after a part of the sample was dropped, or has enough matches.
+
+        Of many copies all that were sampled soon have, and would be counted up for every copy that follows.
+        """
+        fresh = self._index is None or self._indexed != self._halvings
+        if not fresh and 2 * len(sampled) < self._index_held:
+            fresh = True
+        if fresh:
+            self._index, self._indexed, self._index_held = _Index(), self._halvings, 0
+        assert self._index is not None
+        joined = sampled[sampled >= self._index.items]
+        self._index_held += len(joined)
         elements, weights, which = self._elements(offsets, words, place[joined])
         self._index.add(elements, weights, joined[which], len(place))
         return self._index

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import importlib
 import os
-import resource
 import shlex
 import sys
 import time
@@ -57,11 +56,12 @@ def elapsed() -> float:
 
 def closing() -> dict[str, Any]:
     """What is known only at the end of a run, for its report."""
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    from lookalike.room import peak_memory
+
     return {
         "command": shlex.join(["lookalike", *map(spelled, sys.argv[1:])]),
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
-        "actual": {"seconds": round(elapsed(), 3), "memory": peak},
+        "actual": {"seconds": round(elapsed(), 3), "memory": peak_memory()},
     }
 
 

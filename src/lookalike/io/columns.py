@@ -7,10 +7,11 @@ everything else as its JSON text*. So integer and string ids together are string
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -31,6 +32,7 @@ __all__ = [
     "merge_json",
     "plain",
     "storable",
+    "stretches",
     "without_views",
 ]
 
@@ -155,6 +157,37 @@ def plain(rows: pa.RecordBatch) -> pa.RecordBatch:
         for column in rows.columns
     ]
     return pa.RecordBatch.from_arrays(arrays, names=rows.schema.names)
+
+
+def stretches(rows: pa.RecordBatch, most: int) -> Iterator[pa.RecordBatch]:
+    """Slices of rows (no copies) whose dictionary columns have at most so many bytes once they are decoded.
+
+    A row alone may have more.
+    """
+    sizes = np.zeros(rows.num_rows, np.int64)
+    for column in rows.columns:
+        if pa.types.is_dictionary(column.type):
+            sizes += _decoded_sizes(column)
+    ends = np.cumsum(sizes)
+    begin = before = 0
+    while begin < rows.num_rows:
+        end = max(begin + 1, int(np.searchsorted(ends, before + most, side="right")))
+        yield rows if end - begin == rows.num_rows else rows.slice(begin, end - begin)
+        begin, before = end, int(ends[end - 1])
+
+
+def _decoded_sizes(column: pa.DictionaryArray) -> npt.NDArray[np.int64]:
+    """The bytes of each value of a dictionary column."""
+    values = without_views(pa.record_batch([column.dictionary], ["values"])).column(0)
+    if not len(values) or not is_text(values.type):
+        each = max(1, values.nbytes // max(1, len(values)))
+        return np.full(len(column), each, np.int64)
+    lengths = pc.binary_length(values).fill_null(0).to_numpy(zero_copy_only=False)
+    codes = column.indices.fill_null(0).to_numpy(zero_copy_only=False)
+    sizes: npt.NDArray[np.int64] = lengths[codes].astype(np.int64)
+    if column.null_count:
+        sizes[column.indices.is_null().to_numpy(zero_copy_only=False)] = 0
+    return sizes
 
 
 def without_views(rows: pa.RecordBatch) -> pa.RecordBatch:

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from lookalike.errors import InputError, OptionError
 from lookalike.io import formats
-from lookalike.io.columns import check_types, json_type, merge, merge_json, plain
+from lookalike.io.columns import check_types, json_type, merge, merge_json, plain, stretches
 from lookalike.io.expand import expand
 from lookalike.io.faults import FaultLog, Faults
 from lookalike.io.fields import Extent, check_columns
@@ -297,10 +297,9 @@ class FileSource:
             rows = rows.slice(0, self.limit - first)
         if expect and place.format != "jsonl":
             check_types(place.name, rows.schema, expect)
-        if columns is not None:
-            rows = plain(rows)
         row = piece.row
-        for part in cut(rows, self._batch_rows, self._batch_bytes):
+        stretch = [rows] if columns is None else map(plain, stretches(rows, self._batch_bytes))
+        for part in (part for some in stretch for part in cut(some, self._batch_rows, self._batch_bytes)):
             yield Batch(start + row, index, row, part)
             row += part.num_rows
 

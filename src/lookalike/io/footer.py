@@ -36,13 +36,15 @@ ENCODINGS = {
 
 _TAIL = 8  # the length of the footer, and the magic
 _DEEPEST = 64
+# The most that the number of a value in a dictionary takes, and how far a dictionary of text is compressed.
+_CODE_BYTES, _TIMES_COMPRESSED = 4, 10
 # Thrift's types
 _TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = range(1, 13)
 # What a struct is, or the elements of a list
 _FILE, _GROUP, _CHUNK, _META_DATA, _ENCODINGS, _OTHER = range(6)
 # A row of the table of chunks
 _AT_CODEC, _AT_ENCODINGS, _AT_SIZE, _AT_DATA, _AT_DICTIONARY, _AT_STATISTICS, _AT_INDEX, _AT_CRYPTO = range(8)
-_WIDTH = 8
+_AT_VALUES, _WIDTH = 8, 9
 _BROKEN, _ENCRYPTED = -1, -2
 
 
@@ -83,6 +85,8 @@ def _note(row, role, number, value):
     elif role == _META_DATA:
         if number == 4:
             row[_AT_CODEC] = value
+        elif number == 5:
+            row[_AT_VALUES] = value
         elif number == 6:
             row[_AT_SIZE] = value
         elif number == 9:
@@ -184,6 +188,7 @@ class Chunk:
     Attributes:
         codec: its name in `CODECS`, or "unknown".
         encodings: their names in `ENCODINGS`; the others, which every writer uses, are left out.
+        values: how many there are, nulls and empty lists included.
         size: bytes of its pages, decompressed.
         dictionary: bytes of its dictionary as it is stored, None if it has none.
         statistics, page_index: whether it has them.
@@ -191,10 +196,18 @@ class Chunk:
 
     codec: str
     encodings: tuple[str, ...]
+    values: int
     size: int
     dictionary: int | None
     statistics: bool
     page_index: bool
+
+    @property
+    def is_coded(self) -> bool:
+        """Whether its pages may hold little but numbers of values in the dictionary, so that `size` tells nothing."""
+        if self.dictionary is None:
+            return False
+        return self.size < _CODE_BYTES * self.values + _TIMES_COMPRESSED * self.dictionary
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +223,7 @@ class Footer:
         known = tuple(name for number, name in ENCODINGS.items() if row[_AT_ENCODINGS] >> number & 1)
         at = row[_AT_DICTIONARY]
         return Chunk(
-            CODECS.get(row[_AT_CODEC], "unknown"), known, row[_AT_SIZE],
+            CODECS.get(row[_AT_CODEC], "unknown"), known, row[_AT_VALUES], row[_AT_SIZE],
             None if at < 0 else max(0, row[_AT_DATA] - at), bool(row[_AT_STATISTICS]), bool(row[_AT_INDEX]),
         )  # fmt: skip
 

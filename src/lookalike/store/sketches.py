@@ -54,13 +54,17 @@ class _Chunk:
     count: int
     held: dict[str, NDArray[Any]] | None
     file: Path | None
+    # What the head of the file says: it is asked for every band.
+    _arrays: Arrays | None = None
 
     def read(self, name: str, row: int) -> U64Array:
         if self.held is not None:
             found: U64Array = self.held[name][row]
             return found
-        assert self.file is not None
-        return Arrays(self.file).read(name, row)
+        if self._arrays is None:
+            assert self.file is not None
+            self._arrays = Arrays(self.file)
+        return self._arrays.read(name, row)
 
 
 class Sketches:

@@ -24,6 +24,7 @@ import pyarrow.parquet as pq
 
 from lookalike.errors import InputError
 from lookalike.io.behind import Behind
+from lookalike.io.columns import is_text, stretches
 from lookalike.io.crew import Crew
 from lookalike.io.footer import Footer, read_footer
 from lookalike.io.formats import Piece, Reading
@@ -37,6 +38,8 @@ _BUFFER_BYTES = 1 << 20
 # The row groups of tables we make: what DuckDB and Spark write, and what fits a small budget.
 _GROUP_ROWS = 122_880
 _GROUP_BYTES = 128 << 20
+# A number, or a short text in a list.
+_VALUE_BYTES = 8
 # Arrow writes no larger ones.
 _MOST_GROUP_ROWS = 64 << 20
 # Encodings that a writer uses only where it is told to.
@@ -75,7 +78,7 @@ def groups(place: Place, reading: Reading) -> Generator[tuple[int, Piece], None,
     if 0 in reading.faults.places:
         return
     try:
-        file, footer = _opened_with_footer(place)
+        source, file, footer = _opened_with_footer(place)
     except InputError as error:
         reading.faults.report(0, str(error))
         return
@@ -93,7 +96,12 @@ def groups(place: Place, reading: Reading) -> Generator[tuple[int, Piece], None,
                 row += metadata.num_rows
             else:
                 at_once = _rows_at_once(place, footer, group, metadata.num_rows, names, reading)
-                for rows in _decoded(place, file, group, at_once, names, reading):
+                coded = _coded_columns(file.schema_arrow, footer, group, names)
+                if coded:
+                    decoded = _from_dictionaries(place, source, file, group, at_once, names, reading, coded)
+                else:
+                    decoded = _decoded(place, file, group, at_once, names, reading)
+                for rows in decoded:
                     check_rows(place.name, row, rows, reading.memory)
                     yield group, Piece(row, rows.num_rows, rows)
                     row += rows.num_rows
@@ -118,13 +126,13 @@ def _opened(place: Place) -> Any:
         raise
 
 
-def _opened_with_footer(place: Place) -> tuple[Any, Footer]:
-    """The file, and what its footer says about its columns."""
+def _opened_with_footer(place: Place) -> tuple[Any, Any, Footer]:
+    """What is read, the file in it, and what its footer says about its columns."""
     source = place.open()
     try:
         with _opening(place):
             file = pq.ParquetFile(source, pre_buffer=False, buffer_size=_BUFFER_BYTES)
-            return file, read_footer(file, source, place.name)
+            return source, file, read_footer(file, source, place.name)
     except BaseException:
         source.close()
         raise
@@ -182,6 +190,53 @@ def _decoded(
                 break
 
 
+def _coded_columns(schema: pa.Schema, footer: Footer, group: int, names: list[str] | None) -> list[str]:
+    """Text columns of which the pages tell nothing about how much they hold: 45 kB may be 200,000 pages of 2 kB."""
+    if len(set(schema.names)) < len(schema) or len(set(footer.paths)) < len(footer.paths):
+        return []
+    place = {path: column for column, path in enumerate(footer.paths)}
+    return [
+        field.name
+        for field in schema
+        if (names is None or field.name in names)
+        and is_text(field.type)
+        and "_view" not in str(field.type)
+        and field.name in place
+        and footer.chunk(group, place[field.name]).is_coded
+    ]
+
+
+def _from_dictionaries(
+    place: Place, source: Any, file: Any, group: int, at_once: int, names: list[str] | None, reading: Reading,
+    coded: list[str],
+) -> Iterator[pa.RecordBatch]:  # fmt: skip
+    """The rows of a row group, of which some columns are read as numbers and dictionaries, and decoded bit by bit."""
+    where, schema = f"{place.name}: row group {group}", file.schema_arrow
+    with naming(where, remote=place.remote):
+        lean = pq.ParquetFile(
+            source, metadata=file.metadata, read_dictionary=coded, pre_buffer=False, buffer_size=_BUFFER_BYTES
+        )
+        batches = lean.iter_batches(at_once, row_groups=[group], columns=names, use_threads=False)
+    while True:
+        with naming(where, remote=place.remote):
+            rows = next(batches, None)
+        if rows is None:
+            return
+        rows = rows if names is None else rows.select(names)
+        kinds = {name: schema.field(name).type for name in coded}
+        for part in stretches(rows, reading.batch_bytes):
+            columns = [
+                column.cast(kinds[name]) if name in kinds else column
+                for name, column in zip(part.schema.names, part.columns, strict=True)
+            ]
+            yield pa.RecordBatch.from_arrays(columns, schema=_typed(part.schema, schema))
+
+
+def _typed(schema: pa.Schema, whole: pa.Schema) -> pa.Schema:
+    """The fields of a schema as the file has them."""
+    return pa.schema([whole.field(name) for name in schema.names], schema.metadata)
+
+
 def _usual_size(rows: pa.RecordBatch) -> int:
     """The bytes of rows without one that is very large: a batch of fewer rows would not do without it."""
     largest = rows
@@ -195,16 +250,19 @@ def _rows_at_once(
     place: Place, footer: Footer, group: int, rows: int, names: list[str] | None, reading: Reading
 ) -> int:
     where = f"{place.name}: row group {group}"
-    size = 0
+    size = coded = 0
     for column, path in enumerate(footer.paths):
         if names is None or path.split(".")[0] in names:
             chunk = footer.chunk(group, column)
             size += max(0, chunk.size)
+            # Numbers of a dictionary take less than what they stand for; of text, see `_from_dictionaries`.
+            coded += _VALUE_BYTES * max(0, chunk.values) if chunk.is_coded else 0
             if chunk.dictionary is not None:
                 check_size(f"{where}: the dictionary of '{path}' holds", chunk.dictionary, reading.memory)
     each = max(1, size // max(1, rows))
     check_whole(f"{where}: a row, on average,", each, place.memory)
-    return max(1, min(reading.batch_rows, reading.batch_bytes // each))
+    held = max(each, coded // max(1, rows))
+    return max(1, min(reading.batch_rows, reading.batch_bytes // held))
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +281,7 @@ class Layout:
     @classmethod
     def of(cls, place: Place) -> Layout:
         """The layout of a file, read from its metadata."""
-        file, footer = _opened_with_footer(place)
+        _, file, footer = _opened_with_footer(place)
         with file:
             return cls(file.schema_arrow, _options(file.metadata, file.schema, footer))
 
