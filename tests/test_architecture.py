@@ -32,7 +32,7 @@ LAYERS: list[dict[str, set[str]]] = [
         "types": set(),
         "wording": set(),
     },
-    {"chosen_hashes": set(), "scale": set(), "shingle": set(), "spec": set()},
+    {"chosen_hashes": set(), "scale": set(), "shingle": set(), "signatures": set(), "spec": set()},
     {"config": set()},
     {
         "represent": set(),
@@ -77,17 +77,29 @@ ONLY = {
     "theory": {"errors", "scale"},
     "io": {"errors", "jit", "key", "parallel", "printable", "spec", "types"},
     "sketch": {"jit", "simd", "spec", "types"},
-    "collide": {"chosen_hashes", "jit", "simd", "spec", "types"},
-    "verify": {"chosen_hashes", "jit", "parallel", "simd", "types"},
+    "collide": {"chosen_hashes", "jit", "signatures", "simd", "spec", "types"},
+    "verify": {"chosen_hashes", "jit", "parallel", "signatures", "simd", "types"},
     "cluster": {"errors", "jit", "types"},
     "represent": {"chosen_hashes", "errors", "jit", "key", "shingle", "spec", "types"},
     "explain": {"represent", "shingle", "types"},
-    "certify": {"chosen_hashes", "errors", "jit", "key", "shingle", "spec", "theory", "twin", "types"},
+    "certify": {
+        "chosen_hashes",
+        "errors",
+        "jit",
+        "key",
+        "shingle",
+        "signatures",
+        "simd",
+        "spec",
+        "theory",
+        "twin",
+        "types",
+    },  # fmt: skip,
     "page": {"theory", "wording"},
     "store": {"collide", "errors", "io", "jit", "types"},
     "grouping": {"certify", "cluster", "collide", "counts", "parallel", "progress", "store", "types"},
     "pairing": {"collide", "store", "types"},
-    "giants": {"collide", "grouping", "store", "types"},
+    "giants": {"collide", "grouping", "signatures", "store", "types"},
     "leading": {"collide", "giants", "types"},
     "connecting": {"cluster", "collide", "giants", "types"},
 }
@@ -230,6 +242,7 @@ TWINS = {
     "cosine_pairs": "tests.reference.vectors:cosine",
     "hamming_pairs": "tests.reference.bits:similarity",
     "distance_pairs": "tests.reference.bits:distance",
+    "odd_signatures": "tests.reference.bits:odd_signature",
     "minkowski_pairs": "tests.reference.vectors:minkowski",
     "row_norms": "tests.reference.vectors:norm",
     "keep_best": "tests.reference.vectors:best_items",
@@ -284,5 +297,5 @@ def test_every_module_with_kernels_has_a_test_file_of_its_own() -> None:
     tests = Path(__file__).parent
     for name, kernel in kernels().items():
         *_, folder, module = kernel.python.__module__.split(".")
-        path = tests / folder / f"test_{module}.py"
+        path = tests / folder.removeprefix("lookalike") / f"test_{module}.py"
         assert path.exists(), f"{name} of {folder}/{module}.py has no {path.relative_to(tests)}"

@@ -23,9 +23,9 @@ from lookalike.collide.buckets import Buckets, Likeness, Pairs, Task, Walk
 from lookalike.collide.group import Groups, group
 from lookalike.collide.prefix import Prefix, Reach, count_elements, counters, entries
 from lookalike.grouping import MOST
+from lookalike.signatures import odd_signatures
 from lookalike.store.rows import Rows
 from lookalike.types import BoolArray, F64Array, I64Array, U8Array, U32Array, U64Array
-from lookalike.verify.signatures import odd_signatures
 
 __all__ = ["LARGE", "LOOK", "BucketLists", "Join", "Lists", "Scan", "in_large", "in_rows"]
 

@@ -43,10 +43,10 @@ from lookalike.chosen_hashes import slot_hash, table_words
 from lookalike.errors import OptionError
 from lookalike.jit import array_of, device, kernel, peek, poke, trailing_zeros, tuple_of
 from lookalike.key import TABLE_KEY
+from lookalike.signatures import signature_distance, turn_over
 from lookalike.simd import pointer
 from lookalike.spec import C1, GOLDEN, mix
 from lookalike.types import BoolArray, F64Array, I64Array, Sets, U64Array
-from lookalike.verify.signatures import signature_distance, turn_over
 
 __all__ = ["Audit", "Audited", "audit_rows", "index_items", "rank_items", "ranks_of"]
 
@@ -78,7 +78,7 @@ class Memory(NamedTuple):
     """The sample, its index, what was found, and scratch.
 
     The sampled item in place s has values[offsets[s] : offsets[s + 1]], of which the first rare[s] are rare; more[s] is
-    its g, and odd[8·s : 8·(s + 1)] its odd signature (`verify/signatures.py`); the last of those is y's. A slot of
+    its g, and odd[8·s : 8·(s + 1)] its odd signature (`signatures.py`); the last of those is y's. A slot of
     `table` is (lower half of an element, place of its list in `entries`), or 0. A list is its length and so many
     (largest |y|, s). Of two halves in one number the first is the upper one.
     """

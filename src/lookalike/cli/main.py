@@ -142,7 +142,8 @@ def run() -> int:
     for stream in (sys.stdout, sys.stderr):
         # A terminal that has no word for a character gets a question mark, not a traceback.
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")
+            with contextlib.suppress(OSError):  # of what somebody else has left in it
+                stream.reconfigure(errors="replace")
     if threading.current_thread() is threading.main_thread():
         if signal.getsignal(signal.SIGINT) in (signal.default_int_handler, leave):
             signal.signal(signal.SIGINT, _interrupt)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lookalike.verify.signatures import odd_signatures, signature_distances
+from lookalike.signatures import odd_signatures, signature_distances
 from tests.reference import bits as twin
 
 
