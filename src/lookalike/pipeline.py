@@ -33,7 +33,7 @@ from lookalike.items import Items
 from lookalike.literal import Literals, split_folds
 from lookalike.matched import Matched, chance_of, matches_file
 from lookalike.measures import Judge, default_measure, measure_of
-from lookalike.planning import Expected, plan_run
+from lookalike.planning import Expected, more_memory, plan_run
 from lookalike.progress import SILENT, Progress
 from lookalike.room import give_back_memory
 from lookalike.sketching import Sketched, sketch
@@ -267,4 +267,5 @@ def _announcement(plan: Plan, expected: Expected, form: str) -> str:
         f"about {expected.items:,} items, {expected.text / 1e9:.1f} GB of {form}: "
         f"{plan.shape}; "
         f"expecting {expected.seconds:,.0f} s, {expected.memory / 1e9:.1f} GB of memory{spill}"
+        + (f"; {more_memory(expected.over)}" if expected.over else "")
     )

@@ -36,7 +36,7 @@ from lookalike.theory.prices import prices_of
 if TYPE_CHECKING:
     from lookalike.represent.document_counts import Frequencies
 
-__all__ = ["LONG_RUN", "Expected", "plan_run"]
+__all__ = ["LONG_RUN", "Expected", "more_memory", "plan_run"]
 
 # Rows from which on a run is planned on its data, and bytes of text from which on it says what it will need: below, it
 # takes a few seconds at most.
@@ -71,6 +71,9 @@ _SCANNED = 1 << 28
 _MEETING = 0.35
 # What is held of every item, whatever the memory.
 _HELD_BYTES = 60
+# What is held of every vector for each band while candidates are walked, whatever the memory: their buckets are one
+# connected part, which cannot be cut.
+_BUCKET_BYTES = 25
 # What the program itself takes, with a few batches in flight.
 _PROGRAM_BYTES = 300_000_000
 # Seconds from which on a run of other items than text and sets says what it will need.
@@ -79,13 +82,17 @@ _WORTH_SAYING = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What a run will need: seconds, bytes of memory and of disk, for so many items and bytes of text."""
+    """What a run will need: seconds, bytes of memory and of disk, for so many items and bytes of text.
+
+    `over` are bytes of the memory that are more than was allowed.
+    """
 
     seconds: float
     memory: int
     disk: int
     items: int
     text: int
+    over: int = 0
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -253,5 +260,11 @@ def _expected(chosen: Plan, sample: Sample, items: int, config: Config, form: st
     rows = int(meeting * items * sample.mean_size * 8)
     held = items * _HELD_BYTES
     spilled = (keys if keys > config.memory // 4 else 0) + (rows if rows > config.memory // 2 else 0)
-    memory = min(config.memory, keys + held + rows) + _PROGRAM_BYTES
-    return Expected(round(seconds, 1), memory, spilled, items, text)
+    buckets = items * chosen.bands * _BUCKET_BYTES if form in ("vectors", "bits") and not chosen.exhaustive else 0
+    memory = max(min(config.memory, keys + held + rows), buckets)
+    return Expected(round(seconds, 1), memory + _PROGRAM_BYTES, spilled, items, text, max(0, memory - config.memory))
+
+
+def more_memory(over: int) -> str:
+    """What is said of memory beyond what was allowed."""
+    return f"that is {over / 1e9:.1f} GB more than was allowed, since buckets of vectors are held whatever their number"

@@ -20,6 +20,7 @@ from lookalike.items import Items
 from lookalike.key import seed_shown
 from lookalike.outcome import ids_of
 from lookalike.pipeline import Found
+from lookalike.planning import more_memory
 from lookalike.printable import spelled
 from lookalike.spec import VERSION as SPEC_VERSION
 from lookalike.types import BoolArray, I64Array
@@ -283,6 +284,9 @@ def warnings(data: dict[str, Any], *, counts: bool = True) -> list[str]:
         out.append(f"{counted(data['invalid_utf8'], 'item')} with invalid UTF-8, replaced by U+FFFD")
     if data["skipped_rows"] and counts:
         out.append(f"{counted(data['skipped_rows'], 'broken row')} skipped")
+    over = data.get("expected", {}).get("over", 0)
+    if over:
+        out.append(f"about {data['expected']['memory'] / 1e9:.1f} GB of memory were needed; {more_memory(over)}")
     out += [
         f"{source['name']} lost {source['removed'] / source['items']:.0%} of its items"
         for source in data.get("sources", {}).get("rows", [])

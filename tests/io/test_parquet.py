@@ -303,6 +303,23 @@ def test_few_texts_repeated_often_come_in_bounded_batches_though_the_file_is_sma
     assert [n for rows in batches for n in rows.column(1).to_pylist()] == list(range(20_000))
 
 
+@pytest.mark.parametrize("categories", [False, True], ids=["text", "categories"])
+def test_numbers_that_point_outside_of_their_dictionary_are_an_error(categories: bool, tmp_path: Path) -> None:
+    """30 texts have numbers of five bits, the last of which, 31, is none of them."""
+    texts = pa.array([f"text {i * 7 % 30}" for i in range(4000)])
+    table = pa.table({"text": texts.dictionary_encode() if categories else texts})
+    path = tmp_path / "in.parquet"
+    pq.write_table(table, path, compression="none", write_statistics=False, use_dictionary=True)
+    chunk = pq.ParquetFile(path).metadata.row_group(0).column(0)
+    data = bytearray(path.read_bytes())
+    end = chunk.dictionary_page_offset + chunk.total_compressed_size
+    data[end - 50 : end - 20] = b"\xff" * 30
+    path.write_bytes(data)
+    for columns in (["text"], None):
+        with pytest.raises(InputError, match="row group 0: column 'text' is broken: index 31 into a dictionary of"):
+            list(open_files([str(path)]).batches(columns))
+
+
 def test_a_copy_of_few_texts_repeated_often_has_the_same_rows_and_types(tmp_path: Path) -> None:
     table = pa.table(
         {"text": [f"{i % 3} " * 500 for i in range(5000)], "tags": [["a", "b"][: i % 3] for i in range(5000)]}

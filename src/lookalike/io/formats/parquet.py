@@ -33,6 +33,7 @@ from lookalike.io.limits import check_rows, check_size, check_whole, size_of
 from lookalike.io.messages import missing_column, reason
 from lookalike.io.places import Place
 from lookalike.io.places import reading as naming
+from lookalike.io.sound import check_sound
 
 _BUFFER_BYTES = 1 << 20
 # The row groups of tables we make: what DuckDB and Spark write, and what fits a small budget.
@@ -177,6 +178,7 @@ def _decoded(
                 rows = next(batches, None)
             if rows is None:
                 break
+            _check_numbers(rows, where)
             fresh = rows.slice(min(known, rows.num_rows))
             known -= rows.num_rows - fresh.num_rows
             if not fresh.num_rows:
@@ -222,6 +224,7 @@ def _from_dictionaries(
             rows = next(batches, None)
         if rows is None:
             return
+        _check_numbers(rows, where)
         rows = rows if names is None else rows.select(names)
         kinds = {name: schema.field(name).type for name in coded}
         for part in stretches(rows, reading.batch_bytes):
@@ -230,6 +233,13 @@ def _from_dictionaries(
                 for name, column in zip(part.schema.names, part.columns, strict=True)
             ]
             yield pa.RecordBatch.from_arrays(columns, schema=_typed(part.schema, schema))
+
+
+def _check_numbers(rows: pa.RecordBatch, where: str) -> None:
+    """Numbers of dictionaries come from the file as they are, and may point anywhere."""
+    coded = [column for column, kind in enumerate(rows.schema.types) if "dictionary<" in str(kind)]
+    if coded:
+        check_sound(rows.select(coded), where)
 
 
 def _typed(schema: pa.Schema, whole: pa.Schema) -> pa.Schema:
