@@ -188,3 +188,16 @@ def test_vectors_that_take_long_are_announced_too(monkeypatch: pytest.MonkeyPatc
     _, expected = plan_run(collection, config)
     assert expected is not None
     assert expected.items == 300
+
+
+def test_memory_that_buckets_of_vectors_take_beyond_the_budget_is_said(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(planning, "_WORTH_SAYING", 0.0)
+    monkeypatch.setattr(planning, "_BUCKET_BYTES", 1 << 18)
+    vectors = np.random.default_rng(3).normal(size=(300, 8)).astype(np.float32)
+    for bands, over in ((4, True), (None, False)):
+        rows = None if bands is None else 8
+        result = lookalike.pairs(vectors, measure="cosine", threshold=0.9, bands=bands, rows=rows, memory="100MB")
+        assert (result.report["expected"]["over"] > 0) == over
+        assert any("more than was allowed" in each for each in result.report["warnings"]) == over
