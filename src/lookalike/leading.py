@@ -27,7 +27,7 @@ import numpy as np
 
 from lookalike.collide.buckets import Pairs, Task
 from lookalike.collide.group import Groups
-from lookalike.giants import Lists, in_rows
+from lookalike.giants import LOOK, Lists, in_rows
 from lookalike.types import BoolArray, F64Array, I64Array, U32Array, U64Array
 
 __all__ = ["Leading"]
@@ -42,8 +42,8 @@ _PROGRESS = 0.05
 # A list may have a poor round for so many members, but no more than a number of them: 256 leaders miss those who are
 # alike, if they are a hundredth of the list, 8 times in 100; and they are far fewer than all of the list.
 _PATIENCE, _MOST_POOR = 512, 64
-# Pairs of a list that tell whether it is worth leading.
-_DRAWN = 1000
+# Pairs of a list that tell whether it is worth leading, and of them those whose rows are held together.
+_DRAWN, _TOGETHER = 1000, 50
 
 
 class Comparer(Protocol):
@@ -202,15 +202,22 @@ class Leading:
 
         If a share s of its pairs match, an item meets its leader after 1/s comparisons. Some pairs are drawn to tell.
         """
-        source, judge = self.source, self.judge
-        rows = source.rows[living[np.random.default_rng(0).integers(len(living), size=(2, _DRAWN))]]
-        needed, places = np.unique(rows, return_inverse=True)
-        if 8 * int(np.diff(source.store.offsets)[needed].sum()) > source.memory // 16:
-            return False
-        left, right = places.reshape(rows.shape).astype(np.int64)
-        hits = judge.compare(*source.store.gather(needed), left, right, judge.threshold) >= judge.threshold
-        share = (1 + int((hits & (left != right)).sum())) / _DRAWN
-        return share * source.price(living) * len(living) / 2 < 1
+        share = (1 + self._drawn_matches(living)) / _DRAWN
+        # Signatures take a walk over all rows, so they are not asked where they cannot help.
+        looks = share * len(living) / 2
+        return looks * LOOK < 1 and looks * self.source.price(living) < 1
+
+    def _drawn_matches(self, living: U32Array) -> int:
+        """How many of some pairs that are drawn match."""
+        rows = self.source.rows[living[np.random.default_rng(0).integers(len(living), size=(2, _DRAWN))]]
+        found = 0
+        for at in range(0, _DRAWN, _TOGETHER):
+            some = rows[:, at : at + _TOGETHER]
+            needed, places = np.unique(some, return_inverse=True)
+            left, right = places.reshape(some.shape).astype(np.int64)
+            scores = self.judge.compare(*self.source.store.gather(needed), left, right, self.judge.threshold)
+            found += int(((scores >= self.judge.threshold) & (left != right)).sum())
+        return found
 
     def _affordable(self, living: U32Array, probes: BoolArray) -> bool:
         """Whether a list may be compared in full; if so, it is counted."""
