@@ -6,7 +6,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lookalike.collide.fold import Folds
@@ -51,9 +51,7 @@ def matches_of(edges: dict[Pair, float], memory: int) -> Matches:
     return matches
 
 
-@settings(
-    max_examples=200, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=200, deadline=None, derandomize=True)
 @given(runs(), st.sampled_from([16, 48, 1 << 20]), st.integers(1, 9), st.integers(1, 9))
 def test_every_pair_of_items_comes_once_in_order_in_batches_of_one_size(
     monkeypatch: pytest.MonkeyPatch,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -69,7 +69,7 @@ def test_a_row_keeps_each_element_once_and_adds_its_weights(
         assert weights[:count].tolist() == [weight for row in expected for weight in row.values()]
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(deadline=None)
 @given(edges=EDGES, cut=st.integers(1, 40), weighted=st.booleans(), memory=st.sampled_from([0, 100, 10**9]))
 def test_rows_do_not_depend_on_memory(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, edges: list[Edge], cut: int, weighted: bool, memory: int

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lookalike.errors import InputError, OptionError, OutputError
@@ -476,7 +476,7 @@ def test_progress_is_told(jsonl: Path, table_file: Path, docs: Path, tmp_path: P
         assert sum(told) == source.size()
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=80, deadline=None)
 @given(
     lines=st.lists(st.sampled_from(["{}", '{"a": 1}', '{"a": "x", "b": [1]}', "", "  ", '{"a":null}\r']), max_size=12),
     end=st.booleans(),

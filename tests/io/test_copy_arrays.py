@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lookalike.errors import InputError, OptionError, OutputError
@@ -48,7 +48,7 @@ def test_an_array_keeps_its_type_and_every_byte(dtype: str, threads: int, tmp_pa
     assert (tmp_path / "run" / "a.npy").read_bytes() == expected.getvalue()
 
 
-@settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, deadline=None, derandomize=True)
 @given(st.data())
 def test_any_rows_of_any_files(tmp_path: Path, data: st.DataObject) -> None:
     sizes = data.draw(st.lists(st.integers(0, 6), min_size=1, max_size=4))

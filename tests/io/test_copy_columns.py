@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lookalike.errors import InputError
@@ -148,7 +148,7 @@ def test_a_key_that_only_a_late_line_has_is_found(tmp_path: Path, monkeypatch: p
 VALUES = st.one_of(st.none(), st.integers(-5, 5), st.text(max_size=4), st.lists(st.booleans(), max_size=2))
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, deadline=None)
 @given(
     rows=st.lists(st.dictionaries(st.sampled_from("abcd"), VALUES, max_size=3), min_size=1, max_size=8), data=st.data()
 )

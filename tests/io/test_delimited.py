@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lookalike.errors import InputError
@@ -136,7 +136,7 @@ def test_a_ragged_row_that_is_not_utf8_is_named_by_its_line(tmp_path: Path) -> N
 CELLS = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=8)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, deadline=None)
 @given(rows=st.lists(st.tuples(CELLS, CELLS), min_size=1, max_size=6), tabs=st.booleans())
 def test_what_is_written_reads_back_and_the_csv_module_agrees(
     tmp_path: Path, rows: list[tuple[str, str]], tabs: bool

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lookalike.errors import InputError, OptionError
@@ -86,7 +86,7 @@ TEXTS = st.text(min_size=1, max_size=2) | st.sampled_from(["a", "b", "é"])
 WEIGHTS = st.floats(0, 1e6)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(deadline=None)
 @given(
     edges=st.lists(st.tuples(ENDS, ENDS, WEIGHTS)) | st.lists(st.tuples(TEXTS, TEXTS, WEIGHTS)),
     undirected=st.booleans(),

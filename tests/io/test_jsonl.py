@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lookalike.errors import InputError
@@ -280,7 +280,7 @@ def merged_text(value: Any) -> Any:
     return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, deadline=None)
 @given(
     rows=st.lists(st.dictionaries(KEYS, VALUES, max_size=4), min_size=1, max_size=6),
     ascii=st.booleans(),

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lookalike.errors import InputError
@@ -247,7 +247,7 @@ def test_columns_of_one_name_are_copied_by_their_place(tmp_path: Path) -> None:
         assert file.read().equals(table.slice(1))
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, deadline=None)
 @given(
     lengths=st.lists(st.integers(0, 300), max_size=60),
     cuts=st.lists(st.integers(0, 60), max_size=6),

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lookalike.errors import InputError
@@ -126,7 +126,7 @@ def test_a_compressed_file_that_breaks_off(tmp_path: Path, ending: str) -> None:
     assert source.skipped == 1
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, deadline=None)
 @given(data=st.binary(max_size=40) | st.lists(st.sampled_from([b"\n", b"\r\n", b"a", b"\r", b""])).map(b"".join))
 def test_lines_are_what_splitting_at_newlines_gives(tmp_path: Path, data: bytes) -> None:
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):

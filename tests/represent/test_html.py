@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lookalike.represent import html
@@ -105,7 +105,7 @@ def test_bytes_are_read_in_the_encoding_that_the_page_says() -> None:
         assert words in text
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=60)
 @given(
     st.lists(
         st.text() | st.binary().map(lambda raw: raw.decode("latin-1")) | st.sampled_from(["<", "</p>", "<![", "&#x;"])

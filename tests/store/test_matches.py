@@ -6,14 +6,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lookalike.errors import OutputError
 from lookalike.store.matches import Matches
 from lookalike.store.work import Work
 
-many = settings(deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+many = settings(deadline=None, derandomize=True)
 
 SIMILARITIES = {(i, j): (i + 1) / (j + 1) for j in range(8) for i in range(j)}
 HELD = 16

@@ -10,16 +10,14 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lookalike.store.rows import Rows, copy_stretch
 from lookalike.types import I64Array, U64Array
 from tests.reference import buckets as twin
 
-many = settings(
-    max_examples=100, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+many = settings(max_examples=100, deadline=None, derandomize=True)
 
 Words = list[list[int]]
 
