@@ -32,7 +32,8 @@ LAYERS: list[dict[str, set[str]]] = [
         "types": set(),
         "wording": set(),
     },
-    {"chosen_hashes": set(), "scale": set(), "shingle": set(), "signatures": set(), "spec": set()},
+    {"allowed": set(), "chosen_hashes": set(), "scale": set(), "shingle": set(), "signatures": set(), "spec": set()},
+    {"options": set()},
     {"config": set()},
     {
         "represent": set(),

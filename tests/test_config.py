@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, fields
 from fractions import Fraction
 from typing import Any
 
@@ -11,6 +11,7 @@ import pytest
 
 from lookalike.config import LEAST_MEMORY, Config, make_config
 from lookalike.errors import LookalikeError, OptionError
+from lookalike.options import ConfigOptions, entries
 from lookalike.shingle import Shingle, parse_normalize, parse_shingle
 
 
@@ -22,11 +23,11 @@ from lookalike.shingle import Shingle, parse_normalize, parse_shingle
         ({"threshold": float("nan")}, "threshold is nan: it must be above 0 and up to 1"),
         ({"threshold": "0.8"}, "threshold is '0.8': it must be a number above 0 and up to 1"),
         ({"measure": "cosin"}, "measure is 'cosin': it must be one of jaccard, weighted-jaccard, containment, "),
-        ({"measure": 1}, "measure is 1: it must be a name, for example cosine"),
+        ({"measure": 1}, "measure is 1: it must be text"),
         ({"measure": "lr:0.5"}, "measure is 'lr:0.5': the order of a distance must be 1 or more, for example lr:3"),
         ({"measure": "euclidean"}, "euclidean needs max_distance (--max-distance), the largest distance that counts"),
         ({"measure": "l2"}, "measure is 'l2': it must be one of"),
-        ({"measure": "euclidean", "max_distance": 0}, "max_distance is 0: it must be a number above 0"),
+        ({"measure": "euclidean", "max_distance": 0}, "max_distance is 0: it must be above 0"),
         ({"measure": "euclidean", "threshold": 0.5}, "threshold does not go with euclidean, which is a distance"),
         ({"measure": "cosine", "max_distance": 0.5}, "max_distance does not go with cosine, which is a similarity"),
         ({"max_distance": 0.5}, "max_distance goes with a distance: give measure (--measure), for example euclidean"),
@@ -96,11 +97,14 @@ def test_a_wrong_shingle_is_named_with_what_is_allowed(shingle: str, options: di
     assert str(caught.value).startswith(message)
 
 
-def test_the_defaults_are_those_of_the_class() -> None:
-    config = make_config(threads=1, memory=1 << 30)
-    assert config == Config()
-    assert make_config().threads >= 1
-    assert make_config().memory >= LEAST_MEMORY
+def test_the_defaults_are_those_of_the_table() -> None:
+    config = make_config()
+    table = entries(ConfigOptions)
+    same = {field.name for field in fields(Config)} & set(table) - {"threshold", "shingle", "threads", "memory"}
+    assert {name: getattr(config, name) for name in same} == {name: table[name].option.default for name in same}
+    assert (config.threshold, str(config.shingle)) == (0.8, "word:5")
+    assert config.threads >= 1
+    assert config.memory >= LEAST_MEMORY
 
 
 @pytest.mark.parametrize(

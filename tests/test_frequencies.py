@@ -57,7 +57,7 @@ def truth(pages: list[str], weigh: str) -> dict[tuple[int, int], float]:
 
 
 @pytest.mark.parametrize("weigh", ["tf-idf", "bm25", "count"])
-def test_weighted_jaccard_of_texts_is_that_of_its_formula(weigh: str) -> None:
+def test_weighted_jaccard_of_texts_is_that_of_its_formula(weigh: Any) -> None:
     pages = stories()
     result = lookalike.pairs(
         pages, measure="weighted-jaccard", weights=weigh, shingle="word:1", threshold=0.3, recall=0.9999

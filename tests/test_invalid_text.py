@@ -67,7 +67,7 @@ def test_items_are_read_whatever_their_bytes_are(given: Any, options: dict[str, 
 
 
 @pytest.mark.parametrize("unit", ["line", "paragraph"])
-def test_units_of_such_text_are_read(given: Any, unit: str, tmp_path: Path) -> None:
+def test_units_of_such_text_are_read(given: Any, unit: Any, tmp_path: Path) -> None:
     lookalike.dedup(given, column="text", unit=unit).save(tmp_path / "kept.jsonl")
 
 

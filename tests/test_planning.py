@@ -164,7 +164,7 @@ def test_paragraphs_take_more_time_than_documents_and_writing_more_than_listing(
     long_runs(monkeypatch)
     documents = ["\n".join(TEXTS[i : i + 20]) for i in range(150)]
 
-    def seconds(verb: str, unit: str) -> float:
+    def seconds(verb: str, unit: Any) -> float:
         config = make_config(threads=2, shingle="word:2", unit=unit)
         collection = open_collection(open_source(documents), None, config)
         _, expected = plan_run(collection, config, verb=verb)

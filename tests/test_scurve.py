@@ -10,6 +10,7 @@ a plan that finds more than it should is wrong too.
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import pytest
 
@@ -21,7 +22,7 @@ TAIL = 1e-6
 TRIALS = 4000
 
 
-def found_among_planted(similarity: Fraction, trials: int = TRIALS, **options: object) -> int:
+def found_among_planted(similarity: Fraction, trials: int = TRIALS, **options: Any) -> int:
     """How many planted pairs of this similarity become candidates; anything else that does is an error."""
     sets = planted_pairs(similarity, trials)
     result = lookalike.pairs(sets, verify="none", **options)

@@ -126,6 +126,7 @@ def test_cosines_at_the_limit_are_those_of_whole_numbers(seed: int) -> None:
     limits = sorted({square(a, b) for a, b in pairs if square(a, b) > 0})
     for limit in [limits[len(limits) // 2], limits[-1]] if limits else []:
         truth = {(a, b) for a, b in pairs if square(a, b) >= limit}
-        for way in ({}, {"bands": 300, "rows": 1}):
+        ways: tuple[dict[str, Any], ...] = ({}, {"bands": 300, "rows": 1})
+        for way in ways:
             found = lookalike.pairs(whole / 10, measure="cosine", threshold=math.sqrt(limit), audit=0, **way)
             assert {(a, b) for a, b, _ in found} == truth

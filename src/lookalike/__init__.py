@@ -58,13 +58,15 @@ _HOME = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    """Import what is asked for when it is asked for: Numba and Arrow are heavy, and `--help` needs neither."""
-    if name not in _HOME:
-        raise AttributeError(f"module 'lookalike' has no attribute {name!r}")
-    value = getattr(import_module(f"lookalike.{_HOME[name]}"), name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # a type checker would take every name for one that is there
+
+    def __getattr__(name: str) -> Any:
+        """Import what is asked for when it is asked for: Numba and Arrow are heavy, and `--help` needs neither."""
+        if name not in _HOME:
+            raise AttributeError(f"module 'lookalike' has no attribute {name!r}")
+        value = getattr(import_module(f"lookalike.{_HOME[name]}"), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

@@ -4,88 +4,78 @@
 dict from id to item, a pandas or polars frame or series, an Arrow table, a Hugging Face dataset, an array or tensor of
 vectors, a sparse matrix, a list of dicts {element: weight}, or what `edges` and `images` give.
 
-The options of the first three:
-
-    measure     jaccard, weighted-jaccard, containment, cosine, hamming, euclidean, manhattan or lr:R; by default
-                Jaccard for text and sets, cosine for vectors, weighted Jaccard for bags, Hamming for bits
-    threshold   the similarity from which two items count as alike, above 0 and up to 1
-    max_distance the distance up to which two items count as alike, for euclidean, manhattan and lr:R
-    recall      the share of the pairs right at the threshold that must be found
-    shingle     how text becomes a set: "word:5", "char:9", "word:3:bag"
-    normalize   what is ignored about text: lower, accents, digits, punctuation, whitespace
-    tokens      a callable from a text to its tokens, instead of words
-    html        items are web pages: their main text counts, without menus and footers
-    max_share   shingles that stand in more than this share of all documents are left out
-    weights     how much a shingle counts in weighted Jaccard and cosine: tf-idf, bm25 or count
-    column, id  which columns hold the items and their ids (several columns are joined)
-    vectors, sets  the column with the items, where it is to be taken for vectors, or for sets
-    verify      "exact" (precision 1), "text" (by the texts or elements themselves, which nobody can forge), "sketch"
-                (estimated similarity), or "none" (candidates as they are)
-    cluster     "representative" (every removed item matches its keeper), or "components"
-    keep        first, last, longest, shortest, max:COLUMN, min:COLUMN, prefer:COLUMN=a,b, or a callable
-    exact       identical items only
-    group_by    only items with the same value in this column are compared
-    against     `dedup` only: another collection; what is like one of its items is removed too
-    memory      what may be held of the collection, such as "4GB"; more is spilled to a temporary folder
-    audit       how many items of a random sample are compared exactly with all others, to measure the recall
-    strict      an alarm of the certificate is an error
-    bands, rows b and r for those who know, instead of recall
-    seed        the same seed gives the same result, always; where items come from strangers, a random number of 128
-                bits that is kept secret, so that nobody can prepare items that collide
+Their options are those of `lookalike.options`; `help(lookalike.dedup)` shows them with their meaning.
 """
 
 from __future__ import annotations
 
 import os
-from difflib import get_close_matches
-from functools import cache
-from inspect import Parameter, Signature, signature
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Unpack
 
 from lookalike.config import make_config
 from lookalike.errors import OptionError
 from lookalike.io import Source, open_source
+from lookalike.options import (
+    ClustersOptions,
+    ConfigOptions,
+    DedupOptions,
+    NeighborsOptions,
+    PairsOptions,
+    check_names,
+    checked,
+    entries,
+    takes,
+)
 from lookalike.pipeline import Found, find
 from lookalike.planning import plan_for
-from lookalike.progress import SILENT, Progress
+from lookalike.progress import SILENT
 from lookalike.reporting import check_strict
 from lookalike.results import Clusters, Dedup, Pairs
 from lookalike.searching import Neighbors, find_neighbors
+from lookalike.shingle import Shingle
 from lookalike.sources import Reading, edges_of
 from lookalike.theory import Plan
 from lookalike.theory import plan as choose
 
 __all__ = ["clusters", "dedup", "edges", "images", "neighbors", "pairs", "plan"]
 
-_READING = ("format", "skip_bad", "limit")
 
-# What a verb does not take: `pairs` keeps nothing, and only `dedup` has parts of documents, which have no ids.
-_LEFT_OUT = {"pairs": ("keep", "cluster", "unit", "report_by"), "clusters": ("unit", "report_by"), "dedup": ()}
-
-
-def pairs(items: Any, **options: Any) -> Pairs:
+@takes(PairsOptions)
+def pairs(items: Any, **options: Unpack[PairsOptions]) -> Pairs:
     """Every pair of similar items, with its exact similarity.
+
+    `items` is a path, glob or folder, a list of texts or sets, a dict, a frame, a table, an array, and more: see
+    `help(lookalike.api)`.
 
     >>> import lookalike
     >>> lookalike.pairs(["the cat sat on the mat today", "The cat sat on the mat, today!", "a dog"], shingle="word:2")
     1 pair (Jaccard >= 0.8 on word:2, every pair compared)
       a=0  b=1  similarity=1.0000
     """
-    return Pairs(_find("pairs", items, options))
+    return Pairs(_find("pairs", PairsOptions, items, options))
 
 
-def clusters(items: Any, **options: Any) -> Clusters:
+@takes(ClustersOptions)
+def clusters(items: Any, **options: Unpack[ClustersOptions]) -> Clusters:
     """Groups of similar items, each with the item that stands for it.
+
+    `items` is a path, glob or folder, a list of texts or sets, a dict, a frame, a table, an array, and more: see
+    `help(lookalike.api)`.
 
     >>> import lookalike
     >>> list(lookalike.clusters([{1, 2, 3, 4, 5}, {9}, {1, 2, 3, 4}], threshold=0.8))
     [[0, 2]]
     """
-    return Clusters(_find("clusters", items, options))
+    return Clusters(_find("clusters", ClustersOptions, items, options))
 
 
-def dedup(items: Any, **options: Any) -> Dedup:
+@takes(DedupOptions)
+def dedup(items: Any, **options: Unpack[DedupOptions]) -> Dedup:
     """The items without their near-duplicates, and what was removed for what.
+
+    `items` is a path, glob or folder, a list of texts or sets, a dict, a frame, a table, an array, and more: see
+    `help(lookalike.api)`.
 
     With `unit="paragraph"` or `"line"` it is repeated paragraphs or lines that go, inside and across documents.
 
@@ -93,49 +83,35 @@ def dedup(items: Any, **options: Any) -> Dedup:
     >>> lookalike.dedup({"a": "one two three", "b": "One, two, three!"}, shingle="word:1").removed.to_pylist()
     [{'id': 'b', 'kept': 'a', 'similarity': 1.0}]
     """
-    return Dedup(_find("dedup", items, options))
+    return Dedup(_find("dedup", DedupOptions, items, options))
 
 
-def neighbors(
-    items: Any,
-    queries: Any = None,
-    *,
-    k: int = 10,
-    recall: float = 0.9,
-    measure: str = "cosine",
-    column: str | None = None,
-    vectors: str | None = None,
-    id: str | None = None,
-    seed: int = 0,
-    threads: int | None = None,
-    skip_bad: bool = False,
-    progress: Progress = SILENT,
-    **reading: Any,
-) -> Neighbors:
+@takes(NeighborsOptions)
+def neighbors(items: Any, queries: Any = None, **options: Unpack[NeighborsOptions]) -> Neighbors:
     """The k items that are nearest to each query; without queries, to each item among the others.
 
-    `measure` is cosine, euclidean or manhattan. At least a share `recall` of the true k is found on average; 1 compares
-    all. What was planned for that on a sample of the items is in the result's `plan`. With `skip_bad` vectors that
-    cannot be compared are left out of items and queries, and counted. `format` and `limit` are as for other verbs.
+    `items` is a path, glob or folder, a list of texts or sets, a dict, a frame, a table, an array, and more: see
+    `help(lookalike.api)`.
+
+    What was planned on a sample of the items, to find as many of the true k as `recall` says, is in the result's
+    `plan`. With `skip_bad` vectors that cannot be compared are left out of items and queries, and counted.
 
     >>> import lookalike, numpy
     >>> lookalike.neighbors(numpy.eye(3), numpy.array([[1.0, 0.2, 0.0]]), k=2).table.to_pylist()[0]["id"]
     0
     """
-    odd = next((name for name in reading if name not in _READING), None)
-    if odd is not None:
-        raise OptionError(f"neighbors has no option {odd!r}")
-    reading["skip_bad"] = skip_bad
+    check_names("neighbors", NeighborsOptions, options)
+    values = checked(NeighborsOptions, options)
+    reading = {name: values.pop(name) for name in ("format", "limit")} | {"skip_bad": values["skip_bad"]}
     other = None if queries is None else open_source(queries, **reading)
-    return find_neighbors(
-        open_source(items, **reading), other, k=k, recall=recall, measure=measure, column=column, vectors=vectors,
-        id=id, seed=seed, threads=threads, skip_bad=skip_bad, progress=progress,
-    )  # fmt: skip
+    progress = values.pop("progress") or SILENT
+    return find_neighbors(open_source(items, **reading), other, **values, progress=progress)
 
 
 def edges(
-    items: Any, of: str, by: str, weight: str | None = None, *, undirected: bool = False, **reading: Any
-) -> Source:
+    items: Any, of: str, by: str, weight: str | None = None, *, undirected: bool = False, format: str | None = None,
+    skip_bad: bool = False, limit: int | None = None,
+) -> Source:  # fmt: skip
     """Items from rows (of, by[, weight]): each value of the column `of` with the values of `by` that stand beside it.
 
     >>> import lookalike
@@ -144,16 +120,18 @@ def edges(
     >>> lookalike.pairs(lookalike.edges(pyarrow.table(bought), "user", "item")).table.to_pylist()
     [{'a': 'ann', 'b': 'bob', 'similarity': 1.0}]
     """
-    return edges_of(
-        open_source(items, **reading), ",".join(filter(None, (of, by, weight))), Reading(undirected=undirected)
-    )
+    rows = open_source(items, format=format, skip_bad=skip_bad, limit=limit)
+    return edges_of(rows, ",".join(filter(None, (of, by, weight))), Reading(undirected=undirected))
 
 
-def images(paths: Any, *, features: str = "pixels", size: int | None = None, **reading: Any) -> Source:
+def images(
+    paths: Any, *, features: Literal["pixels", "raw", "dhash", "phash"] = "pixels", size: int | None = None,
+    skip_bad: bool = False, limit: int | None = None,
+) -> Source:  # fmt: skip
     """Pictures as items: every picture below a folder, as a vector (`pixels`, `raw`) or as bits (`dhash`, `phash`)."""
     from lookalike.io.images import open_images
 
-    return open_images(paths, features=features, size=size, threads=os.cpu_count() or 1, **reading)
+    return open_images(paths, features=features, size=size, threads=os.cpu_count() or 1, skip_bad=skip_bad, limit=limit)
 
 
 def plan(
@@ -163,8 +141,8 @@ def plan(
     measure: str | None = None,
     max_distance: float | None = None,
     sample: Any = None,
-    shingle: str = "word:5",
-    column: str | None = None,
+    shingle: str | Shingle | None = None,
+    column: str | Sequence[str] | None = None,
     items: int | float = 1_000_000,
     bands: int | None = None,
     rows: int | None = None,
@@ -188,35 +166,14 @@ def plan(
     )  # fmt: skip
 
 
-def _find(verb: str, items: Any, options: dict[str, Any]) -> Found:
-    known = _signature(verb).parameters
-    unknown = next((name for name in options if name not in known or name == "items"), None)
-    if unknown is not None:
-        close = get_close_matches(unknown, known, n=1)
-        raise OptionError(f"{verb} has no option {unknown!r}" + (f"; did you mean {close[0]!r}?" if close else ""))
-    reading = {name: options.pop(name) for name in _READING if name in options}
-    options["skip_bad"] = reading.get("skip_bad", False)
-    progress: Progress = options.pop("progress", SILENT)
-    against = options.pop("against", None)
-    config = make_config(**options)
-    reading["memory"] = config.memory
-    other = None if against is None else open_source(against, **{k: v for k, v in reading.items() if k != "limit"})
-    found = find(open_source(items, **reading), config, progress, verb=verb, against=other)
+def _find(verb: str, table: Any, items: Any, options: Mapping[str, Any]) -> Found:
+    check_names(verb, table, options)
+    config = make_config(**{name: value for name, value in options.items() if name in entries(ConfigOptions)})
+    given = checked(table, options)
+    reading = {"format": given["format"], "skip_bad": config.skip_bad, "memory": config.memory}
+    against = given.get("against")
+    other = None if against is None else open_source(against, **reading)
+    source = open_source(items, **reading, limit=given["limit"])
+    found = find(source, config, given["progress"] or SILENT, verb=verb, against=other)
     check_strict(found)
     return found
-
-
-@cache
-def _signature(verb: str) -> Signature:
-    """What a verb takes, for its errors and for `help`."""
-    left_out = {*_LEFT_OUT[verb], *_READING}
-    options = [p for p in signature(make_config).parameters.values() if p.name not in left_out]
-    reading = [p for p in signature(open_source).parameters.values() if p.name in _READING]
-    progress = Parameter("progress", Parameter.KEYWORD_ONLY, default=SILENT, annotation=Progress)
-    if verb == "dedup":
-        options.append(Parameter("against", Parameter.KEYWORD_ONLY, default=None, annotation=Any))
-    return Signature([Parameter("items", Parameter.POSITIONAL_OR_KEYWORD), *options, *reading, progress])
-
-
-for _verb in (pairs, clusters, dedup):
-    setattr(_verb, "__signature__", _signature(_verb.__name__))  # noqa: B010 (mypy knows no such attribute)

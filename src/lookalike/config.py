@@ -1,6 +1,6 @@
 """One frozen configuration, validated once at the edge, that goes through every stage.
 
-Beside each default stands what it buys.
+What an option means, its default and what is allowed stand in `options.py`; here is what stages see of it.
 """
 
 from __future__ import annotations
@@ -8,82 +8,68 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-from numbers import Integral, Real
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack, cast
 
+from lookalike import allowed
 from lookalike.errors import OptionError
-from lookalike.key import MOST_SEED
+from lookalike.options import ConfigOptions, check_names, checked, choices
 from lookalike.scale import Scale, check_measure, order_of
 from lookalike.shingle import Shingle, parse_shingle
 
-__all__ = ["CLUSTERINGS", "UNITS", "VERIFICATIONS", "WEIGHTS", "Config", "check_options", "make_config"]
+__all__ = ["WEIGHTS", "Config", "check_options", "make_config"]
 
-VERIFICATIONS = ("exact", "text", "sketch", "none")
-CLUSTERINGS = ("representative", "components")
-UNITS = ("document", "paragraph", "line")
-WEIGHTS = ("tf-idf", "bm25", "count")
+WEIGHTS = choices(ConfigOptions, "weights")
 # Less would not hold the batches that are being read.
 LEAST_MEMORY = 64 * 10**6
+# Options that only text has a use for.
+_OF_TEXT = ("shingle", "normalize", "tokens", "html", "max_share", "weights")
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """Everything that decides a result, and how it is computed."""
+    """Everything that decides a result, and how it is computed; `make_config` makes it.
 
-    # None is what the items suggest: Jaccard for text and sets, cosine for vectors, Hamming for bits.
-    measure: str | None = None
-    # At 0.8 of five-word shingles two texts differ in about one word of fifty.
-    threshold: float = 0.8
-    # The largest distance that counts, for measures that are distances.
-    max_distance: float | None = None
-    # Of the pairs right at the threshold, 99 in 100 are found; of more similar ones, nearly all.
-    recall: float = 0.99
-    # The main text of web pages instead of all of it.
-    html: bool = False
-    # Shingles that stand in more than this share of all documents are left out.
-    max_share: float | None = None
-    # How much a shingle counts, for weighted Jaccard and cosine of text.
-    weights: str | None = None
-    # What the items must be, where their column leaves a choice.
-    form: str | None = None
-    # b and r, instead of a plan from threshold and recall.
-    bands: int | None = None
-    rows: int | None = None
-    shingle: Shingle = field(default_factory=lambda: parse_shingle("word:5"))
-    # Precision is 1: each candidate is compared on the items themselves.
-    verify: str = "exact"
-    # And by what they are made of, not by hashes, so that no collision can be forged.
-    verify_text: bool = False
-    # Every removed item matches the item that is kept in its place.
-    cluster: str = "representative"
-    keep: str | Callable[[dict[str, Any]], Any] = "first"
-    # Identical items only; no sketches at all. `exact_normalized`: after the shingle's normalisation.
-    exact: bool = False
-    exact_normalized: bool = False
-    unit: str = "document"
-    # Of all hashes: 0 is public, a secret one keeps strangers from preparing texts that collide (`key.py`).
-    seed: int = 0
-    threads: int = 1
-    columns: tuple[str, ...] = ()
-    id: str | None = None
-    max_pairs: int = 10**9
+    A field with the name of an option is that option; None of `measure` is what the items suggest.
+    """
+
+    measure: str | None
+    threshold: float
+    max_distance: float | None
+    recall: float
+    html: bool
+    max_share: float | None
+    weights: str | None
+    bands: int | None
+    rows: int | None
+    shingle: Shingle
+    verify: str
+    cluster: str
+    keep: str | Callable[[dict[str, Any]], Any]
+    exact: bool
+    unit: str
+    seed: int
+    threads: int
+    id: str | None
+    max_pairs: int
     # Bytes that a run may hold of the collection, beyond the 0.3 GB that the program itself takes; more is spilled.
-    memory: int = 1 << 30
-    # Items of the random sample that is compared exactly with all others; 0 leaves the audit out.
-    audit: int = 1000
-    # Whether a certificate that raises an alarm is an error.
-    strict: bool = False
-    # Items that cannot be compared are counted instead of refused.
-    skip_bad: bool = False
-    # Only items with the same value in this column are compared.
-    group_by: str | None = None
-    # The report tells what was removed by this column instead of by file.
-    report_by: str | None = None
+    memory: int
+    audit: int
+    strict: bool
+    skip_bad: bool
+    group_by: str | None
+    report_by: str | None
+    # The columns with the items, and what these must be, where that leaves a choice.
+    columns: tuple[str, ...]
+    form: str | None
+    # `verify` is "exact", and by what items are made of, not by hashes, so that no collision can be forged.
+    verify_text: bool
+    # `exact`, after the shingle's normalisation.
+    exact_normalized: bool
     # The options that were given and that only text has a use for.
-    of_text: tuple[str, ...] = ()
+    of_text: tuple[str, ...]
 
     @property
     def scale(self) -> Scale:
@@ -95,132 +81,50 @@ class Config:
         return Scale(self.measure, limit)
 
 
-def make_config(
-    *,
-    measure: str | None = None,
-    threshold: float | None = None,
-    max_distance: float | None = None,
-    recall: float = 0.99,
-    bands: int | None = None,
-    rows: int | None = None,
-    shingle: str | Shingle | None = None,
-    normalize: Iterable[str] | str | None = None,
-    tokens: Callable[[str], Iterable[str]] | None = None,
-    html: bool = False,
-    max_share: float | None = None,
-    weights: str | None = None,
-    verify: str = "exact",
-    cluster: str = "representative",
-    keep: str | Callable[[dict[str, Any]], Any] = "first",
-    exact: bool = False,
-    unit: str = "document",
-    seed: int = 0,
-    threads: int | None = None,
-    column: str | Sequence[str] | None = None,
-    vectors: str | None = None,
-    sets: str | None = None,
-    id: str | None = None,
-    group_by: str | None = None,
-    report_by: str | None = None,
-    max_pairs: int = 10**9,
-    memory: int | str | None = None,
-    audit: int = 1000,
-    strict: bool = False,
-    skip_bad: bool = False,
-) -> Config:
+def make_config(**given: Unpack[ConfigOptions]) -> Config:
     """A validated `Config`; an error names the option, its value and what is allowed."""
-    if measure is not None:
-        measure = _measure(measure, threshold, max_distance, exact=exact)
-    elif max_distance is not None:
-        raise OptionError("max_distance goes with a distance: give measure (--measure), for example euclidean")
-    if threshold is None:
-        threshold = 0.8
-    _number("threshold", threshold, low=0.0, high=1.0, high_allowed=True)
-    _number("recall", recall, low=0.0, high=1.0, high_allowed=False)
-    if (bands is None) != (rows is None):
-        given, missing = ("bands", "rows") if rows is None else ("rows", "bands")
-        raise OptionError(f"{given} is given without {missing}: give both, or neither and let the plan choose")
-    for name, value in (("bands", bands), ("rows", rows)):
-        if value is not None and (not _is_int(value) or not 1 <= value <= 10_000):
-            raise OptionError(f"{name} is {value!r}: it must be a whole number from 1 to 10000")
-    _choice("verify", verify, VERIFICATIONS)
-    _choice("cluster", cluster, CLUSTERINGS)
-    _choice("unit", unit, UNITS)
-    if not _is_int(seed) or not 0 <= seed <= MOST_SEED:
-        raise OptionError(f"seed is {seed!r}: it must be a whole number from 0 to 2^128 - 1")
-    if threads is not None and (not _is_int(threads) or threads < 1):
-        raise OptionError(f"threads is {threads!r}: it must be a whole number, 1 or more")
-    if not _is_int(max_pairs) or max_pairs < 1:
-        raise OptionError(f"max_pairs is {max_pairs!r}: it must be a whole number, 1 or more")
-    if not _is_int(audit) or audit < 0:
-        raise OptionError(f"audit is {audit!r}: it must be a number of items, 0 for none")
+    check_names("a configuration", ConfigOptions, given)
+    options = cast(ConfigOptions, checked(ConfigOptions, given))
+    _check_together(options)
+    form, columns = _items(options)
+    threshold, verify, memory = options["threshold"], options["verify"], options["memory"]
+    derived = {
+        "measure": _measure(options),
+        "threshold": 0.8 if threshold is None else threshold,
+        "shingle": _shingle(options),
+        "verify": "exact" if verify == "text" else verify,
+        "verify_text": verify == "text",
+        "exact_normalized": options["exact"] and options["normalize"] is not None,
+        "threads": options["threads"] or os.cpu_count() or 1,
+        "columns": columns,
+        "form": form,
+        "memory": default_memory() if memory is None else parse_bytes("memory", memory),
+        "of_text": tuple(name for name in _OF_TEXT if given.get(name) not in (None, False)),
+    }
+    values: dict[str, Any] = {**options, **derived}
+    return Config(**{field.name: values[field.name] for field in fields(Config)})
+
+
+def _check_together(options: ConfigOptions) -> None:
+    """Refuse options that do not go with one another."""
+    exact, verify, unit, bands = options["exact"], options["verify"], options["unit"], options["bands"]
+    if (bands is None) != (options["rows"] is None):
+        one, missing = ("rows", "bands") if bands is None else ("bands", "rows")
+        raise OptionError(f"{one} is given without {missing}: give both, or neither and let the plan choose")
     if exact and bands is not None:
         raise OptionError("exact finds identical items only and has no bands and rows: give one or the other")
-    if verify == "text" and max_share is not None:
+    if verify == "text" and options["max_share"] is not None:
         raise OptionError("verify=text compares all tokens of texts: it does not go with max_share")
     if exact and verify not in ("exact", "text"):
         raise OptionError(f"exact finds identical items only: it does not go with verify={verify!r}")
-    if exact and tokens is not None:
+    if exact and options["tokens"] is not None:
         raise OptionError("exact finds identical items only: it does not go with a tokens callable")
-    if weights is not None:
-        _choice("weights", weights, WEIGHTS)
-        if measure not in ("weighted-jaccard", "cosine"):
-            raise OptionError("weights go with a measure that weighs: measure (--measure) weighted-jaccard or cosine")
-    if max_share is not None:
-        _number("max_share", max_share, low=0.0, high=1.0, high_allowed=False)
-    if html and unit != "document":
+    if options["html"] and unit != "document":
         raise OptionError(f"html takes whole pages: it does not go with unit={unit!r}")
-    if exact and (html or max_share is not None):
+    if exact and (options["html"] or options["max_share"] is not None):
         raise OptionError("exact finds identical items only: it does not go with html or max_share")
-    form, column = _form(column, vectors, sets)
-    columns = _columns(column)
-    for name, values in (("column", columns), ("id", [id]), ("group_by", [group_by]), ("report_by", [report_by])):
-        _check_names(name, values)
-    _check_names("keep", [keep])
-    if unit != "document" and len(columns) > 1:
-        raise OptionError(f"unit is {unit!r}: it takes one column, not {len(columns)}")
-    for_text = {
-        "shingle": shingle, "normalize": normalize, "tokens": tokens, "html": html or None, "max_share": max_share,
-        "weights": weights,
-    }  # fmt: skip
-    if shingle is None or isinstance(shingle, str):
-        shingle = parse_shingle(shingle or "word:5", normalize=normalize, tokens=tokens)
-    elif not isinstance(shingle, Shingle):
-        raise OptionError(f"shingle is {shingle!r}: it must be text, for example word:5 or char:9")
-    elif normalize is not None or tokens is not None:
-        raise OptionError("shingle is a Shingle already: normalize and tokens belong into it")
-    return Config(
-        measure=measure,
-        threshold=float(threshold),
-        max_distance=None if max_distance is None else float(max_distance),
-        recall=float(recall),
-        html=bool(html),
-        max_share=None if max_share is None else float(max_share),
-        weights=weights,
-        form=form,
-        bands=None if bands is None else int(bands),
-        rows=None if rows is None else int(rows),
-        shingle=shingle,
-        verify="exact" if verify == "text" else verify,
-        verify_text=verify == "text",
-        cluster=cluster,
-        keep=keep,
-        exact=exact,
-        exact_normalized=exact and normalize is not None,
-        unit=unit,
-        seed=int(seed),
-        threads=int(threads or os.cpu_count() or 1),
-        columns=columns,
-        id=id,
-        max_pairs=int(max_pairs),
-        memory=default_memory() if memory is None else parse_bytes("memory", memory),
-        audit=int(audit),
-        strict=bool(strict),
-        skip_bad=bool(skip_bad),
-        group_by=group_by,
-        report_by=report_by,
-        of_text=tuple(name for name, value in for_text.items() if value is not None),
-    )
+    if isinstance(options["keep"], str):
+        allowed.name("keep", options["keep"])
 
 
 def check_options(config: Config, form: str) -> None:
@@ -239,24 +143,43 @@ def check_options(config: Config, form: str) -> None:
     raise OptionError(f"{name} ({option}) {'are' if name[-1] == 's' else 'is'} for text, and the items are {form}")
 
 
-def _measure(name: str, threshold: float | None, max_distance: float | None, *, exact: bool) -> str:
-    """The measure, if it goes with the limit that is given."""
-    if not isinstance(name, str):
-        raise OptionError(f"measure is {name!r}: it must be a name, for example cosine")
-    measure = check_measure(name)
-    if exact:
-        raise OptionError(f"exact finds identical items only: it does not go with measure={name!r}")
+def _measure(options: ConfigOptions) -> str | None:
+    """The measure, if it goes with the limit and the weights that are given."""
+    name, max_distance = options["measure"], options["max_distance"]
+    if name is None:
+        if max_distance is not None:
+            raise OptionError("max_distance goes with a distance: give measure (--measure), for example euclidean")
+        measure = None
+    else:
+        measure = check_measure(name)
+        if options["exact"]:
+            raise OptionError(f"exact finds identical items only: it does not go with measure={name!r}")
+        _check_limit(measure, options["threshold"], max_distance)
+    if options["weights"] is not None and measure not in ("weighted-jaccard", "cosine"):
+        raise OptionError("weights go with a measure that weighs: measure (--measure) weighted-jaccard or cosine")
+    return measure
+
+
+def _check_limit(measure: str, threshold: float | None, max_distance: float | None) -> None:
     if order_of(measure) is None:
         if max_distance is not None:
             raise OptionError(f"max_distance does not go with {measure}, which is a similarity: give threshold")
-        return measure
-    if threshold is not None:
+    elif threshold is not None:
         raise OptionError(f"threshold does not go with {measure}, which is a distance: give max_distance")
-    if max_distance is None:
+    elif max_distance is None:
         raise OptionError(f"{measure} needs max_distance (--max-distance), the largest distance that counts as alike")
-    if isinstance(max_distance, bool) or not isinstance(max_distance, Real) or not 0.0 < max_distance < float("inf"):
-        raise OptionError(f"max_distance is {max_distance!r}: it must be a number above 0")
-    return measure
+
+
+def _shingle(options: ConfigOptions) -> Shingle:
+    """How text becomes a set."""
+    shingle, normalize, tokens = options["shingle"], options["normalize"], options["tokens"]
+    if shingle is None or isinstance(shingle, str):
+        return parse_shingle(shingle or "word:5", normalize=normalize, tokens=tokens)
+    if not isinstance(shingle, Shingle):
+        raise OptionError(f"shingle is {shingle!r}: it must be text, for example word:5 or char:9")
+    if normalize is not None or tokens is not None:
+        raise OptionError("shingle is a Shingle already: normalize and tokens belong into it")
+    return shingle
 
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
@@ -285,42 +208,18 @@ def default_memory() -> int:
     return max(LEAST_MEMORY, total // 4)
 
 
-def _form(
-    column: str | Sequence[str] | None, vectors: str | None, sets: str | None
-) -> tuple[str | None, str | Sequence[str] | None]:
-    """What the items must be and their column, where `vectors` or `sets` names it."""
-    given = [(form, name) for form, name in (("vectors", vectors), ("sets", sets)) if name is not None]
-    if len(given) + (column is not None) > 1:
+def _items(options: ConfigOptions) -> tuple[str | None, tuple[str, ...]]:
+    """What the items must be, where `vectors` or `sets` says so, and their columns."""
+    named = {"column": options["column"], "vectors": options["vectors"], "sets": options["sets"]}
+    given = {option: value for option, value in named.items() if value is not None}
+    if len(given) > 1:
         raise OptionError("column, vectors and sets all name the column with the items: give one of them")
-    return given[0] if given else (None, column)
+    option, value = next(iter(given.items()), ("column", ()))
+    columns = (value,) if isinstance(value, str) else tuple(value)
+    if options["unit"] != "document" and len(columns) > 1:
+        raise OptionError(f"unit is {options['unit']!r}: it takes one column, not {len(columns)}")
+    return None if option == "column" else option, columns
 
 
-def _check_names(option: str, values: Sequence[object]) -> None:
-    """Names must be text that a table can hold, without the lone surrogates that stand for bytes that are not UTF-8."""
-    for value in values:
-        if isinstance(value, str) and any("\ud800" <= character <= "\udfff" for character in value):
-            raise OptionError(f"{option} is '{value}': it is not UTF-8, as names of columns are")
-
-
-def _columns(column: str | Sequence[str] | None) -> tuple[str, ...]:
-    columns = (column,) if isinstance(column, str) else column or ()
-    if not isinstance(columns, Sequence) or not all(isinstance(name, str) for name in columns):
-        raise OptionError(f"column is {column!r}: it must be a name or a list of names")
-    return tuple(columns)
-
-
-def _is_int(value: object) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool)
-
-
-def _number(name: str, value: object, *, low: float, high: float, high_allowed: bool) -> None:
-    allowed = f"above {low:g} and {'up to' if high_allowed else 'below'} {high:g}"
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise OptionError(f"{name} is {value!r}: it must be a number {allowed}")
-    if not low < float(value) <= high or (value == high and not high_allowed):
-        raise OptionError(f"{name} is {value!r}: it must be {allowed}")
-
-
-def _choice(name: str, value: str, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise OptionError(f"{name} is {value!r}: it must be one of {', '.join(allowed)}")
+def _whole(value: int | None) -> int | None:
+    return None if value is None else int(value)

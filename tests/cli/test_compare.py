@@ -77,7 +77,7 @@ def test_files_that_are_no_text_of_shingles_share_nothing(run: Run, tmp_path: Pa
         (["-", "-"], 2, "A and B are both standard input: one of them must be a file"),
         (["A"], 2, "Missing argument 'B'"),
         (["A", "A", "--shingle", "x"], 2, "shingle is 'x'"),
-        (["A", "A", "--lines", "-1"], 2, "Invalid value for '--lines'"),
+        (["A", "A", "--lines", "-1"], 2, "lines is -1: it must be a whole number, 0 or more"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(

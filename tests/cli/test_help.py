@@ -17,7 +17,8 @@ from lookalike import __version__
 from lookalike.cli.main import app
 from tests.cli.conftest import Run
 
-COMMANDS: dict[str, Any] = dict(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
+GROUP: Any = typer.main.get_command(app)
+COMMANDS: dict[str, Any] = {name: GROUP.get_command(None, name) for name in GROUP.list_commands(None)}
 
 HEAVY = ("numba", "numpy", "pyarrow", "scipy", "llvmlite")
 PROGRAM = f"""
@@ -75,8 +76,22 @@ def test_an_unknown_command_is_said_in_one_line(run: Run) -> None:
     assert run("dedupe").error.startswith("No such command 'dedupe'")
 
 
-def test_completion_answers_with_the_commands() -> None:
+@pytest.mark.parametrize(
+    ("typed", "answer"),
+    [
+        ("lookalike d", ["dedup", "demo"]),
+        ("lookalike pairs --max", ["--max-distance", "--max-share", "--max-pairs"]),
+        ("lookalike dedup --unit p", ["paragraph"]),
+    ],
+)
+def test_completion_answers_with_commands_options_and_choices(typed: str, answer: list[str]) -> None:
     script = Path(sysconfig.get_path("scripts")) / "lookalike"
-    asked = {"_LOOKALIKE_COMPLETE": "complete_bash", "COMP_WORDS": "lookalike d", "COMP_CWORD": "1"}
+    last = str(len(typed.split()) - 1)
+    asked = {"_LOOKALIKE_COMPLETE": "complete_bash", "COMP_WORDS": typed, "COMP_CWORD": last}
     done = subprocess.run([script], capture_output=True, text=True, check=True, env=os.environ | asked)
-    assert done.stdout.split() == ["dedup", "demo"]
+    assert done.stdout.split() == answer
+
+
+def test_a_misspelled_option_or_command_is_told_with_what_comes_near(run: Run) -> None:
+    assert "(Possible options: --features, --threads, --threshold)" in run("dedup", "x", "--treshold", "0.8").error
+    assert "Did you mean 'dedup'?" in run("dedpu", "x").error

@@ -278,7 +278,7 @@ def test_broken_input_is_named_with_its_place(run: Run, tmp_path: Path) -> None:
         (["DOCS", "--tokens", "builtins:str.split"], 2, "tokens is 'builtins:str.split'"),
         (["DOCS", "--tokens", "zlib:compress"], 1, "DOCS row 0: the function zlib.compress failed with TypeError"),
         (["DOCS", "-t", "much"], 2, "Invalid value for '-t' / '--threshold'"),
-        (["DOCS", "--limit", "0"], 2, "Invalid value for '--limit'"),
+        (["DOCS", "--limit", "0"], 2, "limit is 0: it must be a whole number, 1 or more"),
         (["DOCS", "--verify", "maybe"], 2, "Invalid value for '--verify'"),
         (["DOCS", "--nonsense"], 2, "No such option: --nonsense"),
         ([], 2, "there is nothing to read: give files, a glob, a folder, or - for standard input"),

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Unpack
 
-import typer
-
-from lookalike.cli import options as o
+from lookalike.cli.options import CompareCommand, command
+from lookalike.options import checked
 
 __all__ = ["compare"]
 
 
-def compare(
-    a: Annotated[str, typer.Argument(metavar="A", help="A text file, or - .")],
-    b: Annotated[str, typer.Argument(metavar="B", help="Another one.")],
-    shingle: o.Shingle = None,
-    normalize: o.Normalize = None,
-    lines: Annotated[int, typer.Option("--lines", min=0, help="How many lines to show side by side.")] = 24,
-    quiet: o.Quiet = False,
-    json: o.Json = False,
-) -> None:
+@command(CompareCommand)
+def compare(**given: Unpack[CompareCommand]) -> None:
     """The similarity of two files, with what they share.
 
     Example: lookalike compare LICENSE other/LICENSE
@@ -30,13 +22,15 @@ def compare(
     from lookalike.explain import compare_texts
     from lookalike.shingle import parse_shingle
 
+    values = checked(CompareCommand, given)
+    a, b, lines, quiet = values["a"], values["b"], values["lines"], values["quiet"]
     announce_compiling(quiet)
-    parsed = parse_shingle(shingle or "word:5", normalize=normalize)
+    parsed = parse_shingle(values["shingle"] or "word:5", normalize=values["normalize"])
     if a == b == "-":
         raise OptionError("A and B are both standard input: one of them must be a file")
     texts = (_read(a), _read(b))
     found = compare_texts(*texts, parsed)
-    if json:
+    if values["json"]:
         print_json(
             {
                 "a": a,

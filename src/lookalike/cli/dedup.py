@@ -2,80 +2,16 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import Annotated
+from typing import Unpack
 
-import typer
-
-from lookalike.cli import options as o
+from lookalike.cli.options import DedupCommand, command
 from lookalike.wording import counted
 
 __all__ = ["dedup"]
 
 
-class UnitChoice(StrEnum):
-    """What is removed."""
-
-    document = "document"
-    paragraph = "paragraph"
-    line = "line"
-
-
-Unit = Annotated[
-    UnitChoice,
-    typer.Option("--unit", help="Remove whole documents, or repeated paragraphs or lines inside and across them."),
-]
-
-
-def dedup(
-    inputs: o.Inputs = None,
-    output: o.Output = None,
-    measure: o.Measure = None,
-    threshold: o.Threshold = None,
-    max_distance: o.MaxDistance = None,
-    recall: o.Recall = 0.99,
-    column: o.Column = None,
-    vectors: o.Vectors = None,
-    sets: o.Sets = None,
-    edges: o.Edges = None,
-    undirected: o.Undirected = False,
-    images: o.Images = None,
-    features: o.Features = None,
-    size: o.Size = None,
-    id: o.Id = None,
-    shingle: o.Shingle = None,
-    normalize: o.Normalize = None,
-    html: o.Html = False,
-    max_share: o.MaxShare = None,
-    weights: o.Weights = None,
-    exact: o.Exact = False,
-    unit: Unit = UnitChoice.document,
-    keep: o.Keep = "first",
-    cluster: o.Cluster = o.ClusterChoice.representative,
-    verify: o.Verify = o.VerifyChoice.exact,
-    against: o.Against = None,
-    group_by: o.GroupBy = None,
-    annotate: o.Annotate = False,
-    format: o.Format = None,
-    skip_bad: o.SkipBad = False,
-    limit: o.Limit = None,
-    overwrite: o.Overwrite = False,
-    dry_run: o.DryRun = False,
-    quiet: o.Quiet = False,
-    json: o.Json = False,
-    bands: o.Bands = None,
-    rows: o.Rows = None,
-    tokens: o.Tokens = None,
-    seed: o.Seed = 0,
-    threads: o.Threads = None,
-    max_pairs: o.MaxPairs = 10**9,
-    memory: o.Memory = None,
-    workdir: o.Workdir = None,
-    resume: o.Resume = False,
-    audit: o.Audit = 1000,
-    strict: o.Strict = False,
-    report_by: o.ReportBy = None,
-) -> None:
+@command(DedupCommand)
+def dedup(**given: Unpack[DedupCommand]) -> None:
     """Remove near-duplicates. -o FILE writes the kept rows; -o FOLDER also what was removed, for what, and why.
 
     The folder holds `kept/` (the input files without their near-duplicates, in their own format, all columns),
@@ -84,16 +20,17 @@ def dedup(
 
     Example: lookalike dedup 'crawl/*.parquet' -o run
     """
-    given = dict(locals())
+    output, overwrite, dry_run, annotate = given["output"], given["overwrite"], given["dry_run"], given["annotate"]
+    quiet, json, workdir, resume = given["quiet"], given["json"], given["workdir"], given["resume"]
     from lookalike.cli import job
     from lookalike.cli.terminal import print_json, progress_for, say, show_table
     from lookalike.printable import spelled
 
     to_folder = job.check_output(
-        output, overwrite=overwrite, dry_run=dry_run, json=json, table=False, lines=format == "lines", resume=resume,
-        workdir=workdir,
+        output, overwrite=overwrite, dry_run=dry_run, json=json, table=False, lines=given["format"] == "lines",
+        resume=resume, workdir=workdir,
     )  # fmt: skip
-    task = job.prepare("dedup", given)
+    task = job.prepare("dedup", DedupCommand, given)
     from lookalike.results import Dedup
 
     if to_folder and output is not None:
@@ -131,9 +68,12 @@ def dedup(
         f"removed {report['removed']:,}{job.by_measure(result.found)}"
     )
     job.summary(result.found, headline, report, quiet=quiet)
-    if against:
+    if given["against"]:
         say(f"  {counted(report['removed_against'], noun)} removed for one of the other collection", quiet=quiet)
     if report.get("documents_emptied"):
         say(f"  {counted(report['documents_emptied'], 'document')} left out: nothing remained of them", quiet=quiet)
     if to_folder and report["pairs_left_out"]:
-        say(f"  no pairs.parquet: {report['pairs']:,} pairs are more than --max-pairs {max_pairs:,}", quiet=quiet)
+        say(
+            f"  no pairs.parquet: {report['pairs']:,} pairs are more than --max-pairs {given['max_pairs']:,}",
+            quiet=quiet,
+        )

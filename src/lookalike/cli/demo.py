@@ -10,12 +10,11 @@ import sysconfig
 import time
 from difflib import SequenceMatcher
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Unpack
 from unicodedata import combining
 
-import typer
-
-from lookalike.cli import options as o
+from lookalike.cli.options import DemoCommand, command
+from lookalike.options import checked
 from lookalike.printable import printable
 
 if TYPE_CHECKING:
@@ -28,15 +27,14 @@ __all__ = ["demo"]
 _LICENCES = ("LICENSE*", "LICENCE*", "COPYING*", "NOTICE*", "AUTHORS*", "README*")
 
 
-def demo(
-    threshold: o.Threshold = 0.7,
-    shown: Annotated[int, typer.Option("--clusters", min=1, help="How many clusters to show.")] = 8,
-) -> None:
+@command(DemoCommand)
+def demo(**given: Unpack[DemoCommand]) -> None:
     """Find the near-duplicates in Python's own library and in the licences of the installed packages."""
     import lookalike
     from lookalike.cli.terminal import announce_compiling, out, progress_for
     from lookalike.theory import coloured_curve
 
+    threshold, shown = (checked(DemoCommand, given)[name] for name in ("threshold", "clusters"))
     console = out()
     announce_compiling(False)
     files = _library_files() + _licence_files()

@@ -8,10 +8,9 @@ import os
 import shlex
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +18,7 @@ from lookalike.cli.lean import load_lean
 from lookalike.cli.options import typed
 from lookalike.cli.terminal import announce_compiling, progress_for, say
 from lookalike.errors import OptionError, OutputError
+from lookalike.options import ConfigOptions, checked, entries
 from lookalike.printable import spelled
 from lookalike.wording import counted
 
@@ -149,9 +149,9 @@ class Job:
         return found
 
 
-def prepare(verb: str, given: dict[str, Any]) -> Job:
+def prepare(verb: str, table: Any, options: Mapping[str, Any]) -> Job:
     """Check the options that a command was given and open the inputs; what is the command's own is left to it."""
-    given = given | {name: typed(value) for name, value in given.items() if name not in _PATHS}
+    given = checked(table, {name: value if name in _PATHS else typed(value) for name, value in options.items()})
     if given["tokens"] is None:  # a function of the user may use anything
         load_lean()
     from lookalike.config import make_config
@@ -159,9 +159,8 @@ def prepare(verb: str, given: dict[str, Any]) -> Job:
     from lookalike.io.source import batch_bytes_for
     from lookalike.sources import Reading, open_inputs
 
-    known = signature(make_config).parameters
-    options = {name: getattr(value, "value", value) for name, value in given.items() if name in known}
-    config = make_config(**options | {"tokens": load_tokens(given["tokens"])})
+    given["tokens"] = load_tokens(given["tokens"])
+    config = make_config(**{name: value for name, value in given.items() if name in entries(ConfigOptions)})
     announce_compiling(given["quiet"])
     inputs, images, against = given["inputs"] or [], given["images"] or [], given.get("against") or []
     reading = Reading(

@@ -14,13 +14,13 @@ import os
 import signal
 import sys
 import threading
-from typing import Annotated, Any
+from importlib import import_module
+from typing import Annotated, Any, Literal
 
 import typer
 from typer.core import TyperGroup
 
 from lookalike import __version__
-from lookalike.cli import clusters, compare, dedup, demo, neighbors, pairs, plan
 from lookalike.cli.interrupts import INTERRUPTED, leave
 from lookalike.errors import LookalikeError
 from lookalike.printable import printable
@@ -36,6 +36,11 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # What Typer raises for a command line that it cannot read. Recent versions carry a copy of click, older ones import
 # it; the base class is reached through a name that both have.
 _UsageError: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
+
+
+# In the order of the help; each is the function of a module of its own.
+_COMMANDS = ("dedup", "pairs", "clusters", "neighbors", "compare", "plan", "demo")
+_MARKUP: Literal["markdown"] = "markdown"
 
 
 class _CtrlCError(Exception):
@@ -63,6 +68,19 @@ class _ClosedPipeError(Exception):
 
 
 class _Commands(TyperGroup):
+    """The commands, each made when it is asked for: what a command takes is told in hundreds of objects."""
+
+    def __init__(self, **how: Any) -> None:
+        super().__init__(**how)
+        self.commands: Any = dict.fromkeys(_COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name in self.commands and self.commands[cmd_name] is None:
+            alone = typer.Typer(add_completion=False, rich_markup_mode=_MARKUP)
+            alone.command(cmd_name)(getattr(import_module(f"lookalike.cli.{cmd_name}"), cmd_name))
+            self.commands[cmd_name] = typer.main.get_command(alone)
+        return self.commands.get(cmd_name)
+
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
@@ -78,18 +96,10 @@ app = typer.Typer(
     help="Find similar items: remove near-duplicates, list similar pairs and clusters. Matches are verified exactly.",
     epilog="Start with: lookalike demo",
     no_args_is_help=True,
-    rich_markup_mode="markdown",
+    rich_markup_mode=_MARKUP,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-app.command("dedup")(dedup.dedup)
-app.command("pairs")(pairs.pairs)
-app.command("clusters")(clusters.clusters)
-app.command("neighbors")(neighbors.neighbors)
-app.command("compare")(compare.compare)
-app.command("plan")(plan.plan)
-app.command("demo")(demo.demo)
 
 
 def _version(wanted: bool) -> None:

@@ -3,54 +3,23 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated
+from typing import Unpack
 
-import typer
-
-from lookalike.cli import options as o
+from lookalike.cli.options import NeighborsCommand, command, typed
+from lookalike.options import checked
 
 __all__ = ["neighbors"]
 
-Queries = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--queries", metavar="FILE", show_default=False,
-        help="What to search for, read as the items are: files, or folders of pictures with --images; may be given "
-        "several times. Without it, each item among the others.",
-    ),
-]  # fmt: skip
-Count = Annotated[int, typer.Option("-k", help="How many neighbours of each query.")]
-Share = Annotated[float, typer.Option("--recall", help="Share of the true neighbours to be found; 1 compares all.")]
-By = Annotated[str, typer.Option("--measure", help="cosine, euclidean or manhattan.")]
 
-
-def neighbors(
-    inputs: o.Inputs = None,
-    queries: Queries = None,
-    output: o.Output = None,
-    k: Count = 10,
-    recall: Share = 0.9,
-    measure: By = "cosine",
-    vectors: o.Vectors = None,
-    images: o.Images = None,
-    features: o.Features = None,
-    size: o.Size = None,
-    id: o.Id = None,
-    format: o.Format = None,
-    skip_bad: o.SkipBad = False,
-    limit: o.Limit = None,
-    overwrite: o.Overwrite = False,
-    quiet: o.Quiet = False,
-    json: o.Json = False,
-    seed: o.Seed = 0,
-    threads: o.Threads = None,
-) -> None:
+@command(NeighborsCommand)
+def neighbors(**given: Unpack[NeighborsCommand]) -> None:
     """Find the k nearest items of each query: the columns `query`, `rank`, `id`, and `similarity` or `distance`.
 
     Without -o the neighbours of the first queries are shown on the screen.
 
     Example: lookalike neighbors base.npy --queries queries.npy -k 10 -o nearest.parquet
     """
+    output, overwrite, quiet, json = given["output"], given["overwrite"], given["quiet"], given["json"]
     from lookalike.cli import job
     from lookalike.cli.terminal import announce_compiling, print_json, progress_for, say, show_table
     from lookalike.printable import spelled
@@ -62,20 +31,23 @@ def neighbors(
     from lookalike.sources import Reading, open_inputs
 
     announce_compiling(quiet)
+    values = checked(NeighborsCommand, given)
+    threads, images, inputs = values["threads"], values["images"] or [], values["inputs"] or []
     reading = Reading(
-        format=format, skip_bad=skip_bad, limit=limit, images=bool(images), features=features, size=size,
-        threads=threads or os.cpu_count() or 1, memory=default_memory(),
+        format=values["format"], skip_bad=values["skip_bad"], limit=values["limit"], images=bool(images),
+        features=values["features"], size=values["size"], threads=threads or os.cpu_count() or 1,
+        memory=default_memory(),
     )  # fmt: skip
-    items, asked = [*(inputs or []), *(images or [])], queries or []
-    job.check_inputs(inputs or [], images or [])
+    items, asked = [*inputs, *images], values["queries"] or []
+    job.check_inputs(inputs, images)
     source = open_inputs(items, reading)
     other = open_inputs(asked, reading) if asked else None
     read = Inputs([*items, *asked], [*source.files, *(other.files if other is not None else ())])
     job.refuse_nested(read, Inputs(), output, None)
     result = find_neighbors(
-        source, other, k=k, recall=recall, measure=measure, vectors=o.typed(vectors), id=o.typed(id), seed=seed,
-        threads=threads,
-        skip_bad=skip_bad, progress=progress_for(quiet),
+        source, other, k=values["k"], recall=values["recall"], measure=values["measure"],
+        vectors=typed(values["vectors"]), id=typed(values["id"]), seed=values["seed"], threads=threads,
+        skip_bad=values["skip_bad"], progress=progress_for(quiet),
     )  # fmt: skip
     if output is not None:
         result.save(output, overwrite=overwrite)

@@ -1,64 +1,44 @@
-"""The options that several commands share, written once."""
+"""The options of commands: those of the verbs (`lookalike/options.py`), and those that only commands have.
 
-from __future__ import annotations
+A command is a function with `**given: Unpack[...]` of one of the classes below; `command` makes the parameters that
+Typer shows and parses of its table.
+"""
 
 import os
+from collections.abc import Callable
 from enum import StrEnum
+from inspect import Parameter, Signature
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, TypedDict, TypeVar, get_args, get_origin
 
 import typer
 
+from lookalike.allowed import Whole
+from lookalike.options import (
+    LARGE,
+    MATCHING,
+    READING,
+    ClustersOptions,
+    DedupOptions,
+    Entry,
+    NeighborsOptions,
+    Option,
+    PairsOptions,
+    PlanOptions,
+    TextOptions,
+    entries,
+    without_none,
+)
+
 __all__ = [
-    "Against",
-    "Annotate",
-    "Audit",
-    "Bands",
-    "Cluster",
-    "ClusterChoice",
-    "Column",
-    "DryRun",
-    "Edges",
-    "Exact",
-    "FeatureChoice",
-    "Features",
-    "Format",
-    "GroupBy",
-    "Html",
-    "Id",
-    "Images",
-    "Inputs",
-    "Json",
-    "Keep",
-    "Limit",
-    "MaxDistance",
-    "MaxPairs",
-    "MaxShare",
-    "Measure",
-    "Memory",
-    "Normalize",
-    "Output",
-    "Overwrite",
-    "Quiet",
-    "Recall",
-    "ReportBy",
-    "Resume",
-    "Rows",
-    "Seed",
-    "Sets",
-    "Shingle",
-    "Size",
-    "SkipBad",
-    "Threads",
-    "Threshold",
-    "Tokens",
-    "Undirected",
-    "Vectors",
-    "Verify",
-    "VerifyChoice",
-    "Weights",
-    "WeightsChoice",
-    "Workdir",
+    "ClustersCommand",
+    "CompareCommand",
+    "DedupCommand",
+    "DemoCommand",
+    "NeighborsCommand",
+    "PairsCommand",
+    "PlanCommand",
+    "command",
     "typed",
 ]
 
@@ -70,265 +50,188 @@ def typed(value: Any) -> Any:
     return os.fsencode(value).decode("utf-8", "surrogateescape") if isinstance(value, str) else value
 
 
-class WeightsChoice(StrEnum):
-    """How much a shingle counts."""
+class Inputs(TypedDict, total=False):
+    """What is read, and where the result goes."""
 
-    tf_idf = "tf-idf"
-    bm25 = "bm25"
-    counts = "count"
-
-
-class FeatureChoice(StrEnum):
-    """What is compared of a picture."""
-
-    pixels = "pixels"
-    raw = "raw"
-    dhash = "dhash"
-    phash = "phash"
+    inputs: Annotated[
+        list[str] | None,
+        Option(
+            "Files, globs or folders: Parquet, JSONL, CSV, TSV, npy, text, also compressed; - is standard input.",
+            metavar="IN...",
+        ),
+    ]
+    output: Annotated[Path | None, Option("Where to write: .parquet, .jsonl, .csv, or - .", short="-o")]
 
 
-class VerifyChoice(StrEnum):
-    """How candidates are checked."""
+class Pictures(TypedDict, total=False):
+    """Pictures as items."""
 
-    exact = "exact"
-    text = "text"
-    sketch = "sketch"
-    none = "none"
+    images: Annotated[list[str] | None, Option("Pictures of a folder are the items.", panel=READING, metavar="FOLDER")]
+    features: Annotated[
+        Literal["pixels", "raw", "dhash", "phash"] | None,
+        Option(
+            "What to compare of pictures: pixels, raw, or dhash and phash (bits).",
+            stands_for="pixels",
+            panel=READING,
+        ),
+    ]
+    size: Annotated[
+        int | None,
+        Option(
+            "Pixels of a side that pictures are made to; for dhash and phash a multiple of 8.",
+            stands_for="16, or 8 for dhash and phash",
+            panel=READING,
+        ),
+    ]
 
 
-class ClusterChoice(StrEnum):
-    """How matches become clusters."""
+class Making(Pictures, total=False):
+    """Items that are made of rows or of pictures."""
 
-    representative = "representative"
-    components = "components"
+    edges: Annotated[
+        str | None,
+        Option(
+            "Rows are edges: an item is a value of FROM with the values of TO that stand beside it.",
+            panel=READING,
+            metavar="FROM,TO[,WEIGHT]",
+        ),
+    ]
+    undirected: Annotated[bool, Option("Each edge counts both ways.", default=False, panel=READING)]
 
 
-_READ = "Reading"
-_MATCH = "Matching"
-_EXPERT = "For those who know"
-_LARGE = "Large collections"
+class Overwriting(TypedDict, total=False):
+    """For commands that write."""
 
-Inputs = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="IN...",
-        help="Files, globs or folders: Parquet, JSONL, CSV, TSV, npy, text, also compressed; - is standard input.",
-        show_default=False,
-    ),
-]
-Output = Annotated[Path | None, typer.Option("-o", "--output", help="Where to write: .parquet, .jsonl, .csv, or - .")]
-Overwrite = Annotated[
-    bool, typer.Option("--overwrite", help="Replace a file that exists, or the files of an earlier run in its folder.")
-]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Do everything but write.")]
-Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress and no summary.")]
-Json = Annotated[bool, typer.Option("--json", help="Print the report as JSON, for scripts.")]
+    overwrite: Annotated[
+        bool, Option("Replace a file that exists, or the files of an earlier run in its folder.", default=False)
+    ]
 
-Column = Annotated[
-    list[str] | None,
-    typer.Option("-c", "--column", help="The column with the items; several are joined.", rich_help_panel=_READ),
-]
-Id = Annotated[
-    str | None,
-    typer.Option("--id", help="The column with the ids; otherwise row numbers.", rich_help_panel=_READ),
-]
-Format = Annotated[
-    str | None,
-    typer.Option(
-        "--format", help="parquet, jsonl, csv, tsv, arrow, npy, npz, text (a file is an item) or lines (a line is).",
-        rich_help_panel=_READ,
-    ),
-]  # fmt: skip
-SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Count broken rows and go on.", rich_help_panel=_READ)]
-Limit = Annotated[int | None, typer.Option("--limit", min=1, help="Read the first N rows only.", rich_help_panel=_READ)]
 
-Measure = Annotated[
-    str | None,
-    typer.Option(
-        "--measure",
-        help="jaccard, weighted-jaccard, containment, cosine, hamming, euclidean, manhattan or lr:R; "
-        "by default what the items suggest.",
-        rich_help_panel=_MATCH,
-    ),
-]
-Threshold = Annotated[
-    float | None,
-    typer.Option(
-        "-t", "--threshold", help="Similarity from which two items are alike.", show_default="0.8",
-        rich_help_panel=_MATCH,
-    ),
-]  # fmt: skip
-MaxDistance = Annotated[
-    float | None,
-    typer.Option(
-        "--max-distance", help="Distance up to which two items are alike, for euclidean, manhattan and lr:R.",
-        rich_help_panel=_MATCH,
-    ),
-]  # fmt: skip
-Vectors = Annotated[
-    str | None, typer.Option("--vectors", help="The column with vectors to compare.", rich_help_panel=_READ)
-]
-Sets = Annotated[str | None, typer.Option("--sets", help="The column with sets to compare.", rich_help_panel=_READ)]
-Edges = Annotated[
-    str | None,
-    typer.Option(
-        "--edges",
-        metavar="FROM,TO[,WEIGHT]",
-        help="Rows are edges: an item is a value of FROM with the values of TO that stand beside it.",
-        rich_help_panel=_READ,
-    ),
-]
-Undirected = Annotated[bool, typer.Option("--undirected", help="Each edge counts both ways.", rich_help_panel=_READ)]
-Images = Annotated[
-    list[str] | None,
-    typer.Option("--images", metavar="FOLDER", help="Pictures of a folder are the items.", rich_help_panel=_READ),
-]
-Features = Annotated[
-    FeatureChoice | None,
-    typer.Option("--features", help="What to compare of pictures: pixels, raw, or dhash and phash (bits).",
-                 show_default="pixels", rich_help_panel=_READ),
-]  # fmt: skip
-Size = Annotated[
-    int | None,
-    typer.Option("--size", help="Pixels of a side that pictures are made to; for dhash and phash a multiple of 8.",
-                 show_default="16, or 8 for dhash and phash", rich_help_panel=_READ),
-]  # fmt: skip
-Html = Annotated[
-    bool,
-    typer.Option("--html", help="Items are web pages: compare their main text, without menus.", rich_help_panel=_MATCH),
-]
-MaxShare = Annotated[
-    float | None,
-    typer.Option("--max-share", help="Leave out shingles that stand in more than this share of all documents.",
-                 rich_help_panel=_MATCH),
-]  # fmt: skip
-Weights = Annotated[
-    WeightsChoice | None,
-    typer.Option("--weights", help="How much shingles count in weighted-jaccard and cosine.", show_default="tf-idf",
-                 rich_help_panel=_MATCH),
-]  # fmt: skip
-Recall = Annotated[
-    float,
-    typer.Option("--recall", help="Share of the pairs at the threshold to be found.", rich_help_panel=_MATCH),
-]
-Shingle = Annotated[
-    str | None,
-    typer.Option("--shingle", help="word:K or char:K; word:K:bag counts repeats.", show_default="word:5",
-                 rich_help_panel=_MATCH),
-]  # fmt: skip
-Normalize = Annotated[
-    str | None,
-    typer.Option(
-        "--normalize",
-        help="What to ignore, comma-separated: lower, accents, digits, punctuation, whitespace; or none.",
-        rich_help_panel=_MATCH,
-    ),
-]
-Exact = Annotated[bool, typer.Option("--exact", help="Identical items only.", rich_help_panel=_MATCH)]
-Keep = Annotated[
-    str,
-    typer.Option(
-        "--keep",
-        help="Which item stays: first, last, longest, shortest, max:COLUMN, min:COLUMN, prefer:COLUMN=a,b.",
-        rich_help_panel=_MATCH,
-    ),
-]
-Cluster = Annotated[
-    ClusterChoice,
-    typer.Option("--cluster", help="representative: every item matches its keeper; components: chains too.",
-                 rich_help_panel=_MATCH),
-]  # fmt: skip
-Verify = Annotated[
-    VerifyChoice,
-    typer.Option(
-        "--verify",
-        help="exact: precision 1; text: by the texts themselves, not by hashes; sketch: estimated; none: candidates.",
-        rich_help_panel=_MATCH,
-    ),
-]
+class DryRun(TypedDict, total=False):
+    """For commands that take long."""
 
-Bands = Annotated[int | None, typer.Option("--bands", help="b, instead of a plan.", rich_help_panel=_EXPERT)]
-Rows = Annotated[int | None, typer.Option("--rows", help="r, instead of a plan.", rich_help_panel=_EXPERT)]
-Tokens = Annotated[
-    str | None,
-    typer.Option(
-        "--tokens",
-        help="module:function from a text to its tokens, instead of words.",
-        rich_help_panel=_EXPERT,
-    ),
-]
-Seed = Annotated[
-    int,
-    typer.Option(
-        "--seed",
-        envvar="LOOKALIKE_SEED",
-        help="The seed of all hashes. Keep a random one of 128 bits to yourself where items come from strangers.",
-        rich_help_panel=_EXPERT,
-    ),
-]
-Threads = Annotated[
-    int | None, typer.Option("--threads", help="Threads; all cores by default.", rich_help_panel=_EXPERT)
-]
-MaxPairs = Annotated[
-    int, typer.Option("--max-pairs", help="Refuse to write more pairs than this.", rich_help_panel=_EXPERT)
-]
+    dry_run: Annotated[bool, Option("Do everything but write.", default=False)]
 
-Memory = Annotated[
-    str | None,
-    typer.Option(
-        "--memory",
-        help="What may be held of the collection, such as 4GB; more is spilled. A quarter of the machine by default.",
-        rich_help_panel=_LARGE,
-    ),
-]
-Workdir = Annotated[
-    Path | None,
-    typer.Option(
-        "--workdir",
-        help="Where to spill and to resume from; the run gets a folder of its own there.",
-        rich_help_panel=_LARGE,
-    ),
-]
-Resume = Annotated[
-    bool,
-    typer.Option(
-        "--resume",
-        help="Go on with a run that was interrupted, of the same inputs and options.",
-        rich_help_panel=_LARGE,
-    ),
-]
-Against = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--against",
-        metavar="FILE",
-        help="Also remove what is like an item of these files; may be given several times.",
-        rich_help_panel=_MATCH,
-    ),
-]
-GroupBy = Annotated[
-    str | None,
-    typer.Option("--group-by", help="Compare only items with the same value in this column.", rich_help_panel=_MATCH),
-]
-Annotate = Annotated[
-    bool,
-    typer.Option(
-        "--annotate",
-        help="Keep all rows and add cluster, cluster_size, duplicate_of and similarity.",
-        rich_help_panel=_MATCH,
-    ),
-]
-Audit = Annotated[
-    int,
-    typer.Option("--audit", min=0, help="Items of the sample that is compared exactly with all; 0 for none.",
-                 rich_help_panel=_EXPERT),
-]  # fmt: skip
-Strict = Annotated[
-    bool,
-    typer.Option("--strict", help="Fail, and write nothing, if the certificate raises an alarm.",
-                 rich_help_panel=_EXPERT),
-]  # fmt: skip
-ReportBy = Annotated[
-    str | None,
-    typer.Option("--report-by", help="Tell removals by this column instead of by file.", rich_help_panel=_EXPERT),
-]
+
+class Quiet(TypedDict, total=False):
+    """For commands that talk."""
+
+    quiet: Annotated[bool, Option("No progress and no summary.", default=False, short="-q")]
+
+
+class Json(TypedDict, total=False):
+    """For commands that report."""
+
+    json: Annotated[bool, Option("Print the report as JSON, for scripts.", default=False)]
+
+
+class Workdir(TypedDict, total=False):
+    """For commands that spill."""
+
+    workdir: Annotated[
+        Path | None,
+        Option("Where to spill and to resume from; the run gets a folder of its own there.", panel=LARGE),
+    ]
+
+
+class PairsCommand(Inputs, PairsOptions, Making, Overwriting, DryRun, Quiet, Json, Workdir, total=False):
+    """The options of `lookalike pairs`."""
+
+
+class ClustersCommand(Inputs, ClustersOptions, Making, Overwriting, DryRun, Quiet, Json, Workdir, total=False):
+    """The options of `lookalike clusters`."""
+
+
+class DedupCommand(Inputs, DedupOptions, Making, Overwriting, DryRun, Quiet, Json, Workdir, total=False):
+    """The options of `lookalike dedup`."""
+
+    annotate: Annotated[
+        bool,
+        Option(
+            "Keep all rows and add cluster, cluster_size, duplicate_of and similarity.", default=False, panel=MATCHING
+        ),
+    ]
+    resume: Annotated[
+        bool,
+        Option("Go on with a run that was interrupted, of the same inputs and options.", default=False, panel=LARGE),
+    ]
+
+
+class Queries(TypedDict, total=False):
+    """What is searched for."""
+
+    queries: Annotated[
+        list[str] | None,
+        Option(
+            "What to search for, read as the items are: files, or folders of pictures with --images; may be given "
+            "several times. Without it, each item among the others.",
+            metavar="FILE",
+        ),
+    ]
+
+
+class NeighborsCommand(Inputs, Queries, NeighborsOptions, Pictures, Overwriting, Quiet, Json, total=False):
+    """The options of `lookalike neighbors`."""
+
+
+class PlanCommand(PlanOptions, Overwriting, Json, total=False):
+    """The options of `lookalike plan`."""
+
+    items: Annotated[float, Option("How many items there will be, for example 1e6.", default=1e6)]
+    sample: Annotated[list[str] | None, Option("Files with items like yours: the plan is made for them.")]
+    plot: Annotated[Path | None, Option("Write the S-curve as a picture, for example curve.svg.")]
+
+
+class CompareCommand(TextOptions, Quiet, Json, total=False):
+    """The options of `lookalike compare`."""
+
+    a: Annotated[str, Option("A text file, or - .", default=..., metavar="A")]
+    b: Annotated[str, Option("Another one.", default=..., metavar="B")]
+    lines: Annotated[int, Option("How many lines to show side by side.", default=24, check=Whole(0))]
+
+
+class DemoCommand(TypedDict, total=False):
+    """The options of `lookalike demo`."""
+
+    threshold: Annotated[float, Option("Similarity from which two files are alike.", default=0.7, short="-t")]
+    clusters: Annotated[int, Option("How many clusters to show.", default=8, check=Whole(1))]
+
+
+_ARGUMENTS = ("inputs", "a", "b")
+# What is the same for all commands stands last.
+_LAST = ("overwrite", "dry_run", "quiet", "json")
+
+_Command = TypeVar("_Command", bound=Callable[..., None])
+
+
+def command(options: Any) -> Callable[[_Command], _Command]:
+    """Give a function with `**given: Unpack[...]` the parameters of its table, as Typer reads them."""
+
+    def tell(function: _Command) -> _Command:
+        shown = [entry for entry in entries(options).values() if entry.option.typed is not None]
+        shown.sort(key=lambda entry: entry.name in _LAST)
+        setattr(function, "__signature__", Signature([_parameter(entry) for entry in shown]))  # noqa: B010 (mypy knows no such attribute)
+        return function
+
+    return tell
+
+
+def _parameter(entry: Entry) -> Parameter:
+    option, default = entry.option, entry.option.default
+    kind = entry.type if option.typed is ... else option.typed
+    if get_origin(without_none(kind)) is Literal:
+        words: Any = StrEnum("Word", {word.upper(): word for word in get_args(without_none(kind))})  # type: ignore[misc]
+        kind = words if default is not None else words | None
+        default = None if default is None else words(default)
+    meaning = f"{option.meaning} {option.on_command}".rstrip()
+    if entry.name in _ARGUMENTS:
+        shown: Any = typer.Argument(metavar=option.metavar, help=meaning, show_default=False)
+    else:
+        long = f"--{entry.name.replace('_', '-')}"
+        spelled = [long] if option.short is None else [option.short] if len(entry.name) == 1 else [option.short, long]
+        shown = typer.Option(
+            *spelled, help=meaning, show_default=option.stands_for or True, rich_help_panel=option.panel,
+            metavar=option.metavar, envvar=option.envvar,
+        )  # fmt: skip
+    empty = Parameter.empty if default is ... else default
+    return Parameter(entry.name, Parameter.KEYWORD_ONLY, default=empty, annotation=Annotated[kind, shown])

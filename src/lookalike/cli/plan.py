@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
-import typer
-
-from lookalike.cli import options as o
+from lookalike.cli.options import PlanCommand, command, typed
+from lookalike.options import PlanOptions, entries
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -16,28 +14,9 @@ if TYPE_CHECKING:
 
 __all__ = ["plan"]
 
-Sample = Annotated[
-    list[str] | None, typer.Option("--sample", help="Files with items like yours: the plan is made for them.")
-]
-ItemCount = Annotated[float, typer.Option("--items", help="How many items there will be, for example 1e6.")]
-Plot = Annotated[Path | None, typer.Option("--plot", help="Write the S-curve as a picture, for example curve.svg.")]
 
-
-def plan(
-    measure: o.Measure = None,
-    threshold: o.Threshold = None,
-    max_distance: o.MaxDistance = None,
-    recall: o.Recall = 0.99,
-    bands: o.Bands = None,
-    rows: o.Rows = None,
-    items: ItemCount = 1e6,
-    sample: Sample = None,
-    column: o.Column = None,
-    shingle: o.Shingle = None,
-    plot: Plot = None,
-    overwrite: o.Overwrite = False,
-    json: o.Json = False,
-) -> None:
+@command(PlanCommand)
+def plan(**given: Unpack[PlanCommand]) -> None:
     """Choose bands and rows for a threshold and a recall, and show the S-curve, the probabilities and the cost.
 
     Example: lookalike plan --threshold 0.8 --recall 0.99 --plot curve.svg
@@ -46,21 +25,19 @@ def plan(
     from lookalike.errors import OptionError
     from lookalike.theory import coloured_curve, svg
 
+    items, plot, sample = given["items"], given["plot"], given["sample"]
     if not 1 <= items < float("inf"):
         raise OptionError(f"items is {items:g}: it must be a number, 1 or more")
     if plot is not None and plot.suffix != ".svg":
         raise OptionError(f"plot is {plot}: the picture must end in .svg")
-    options = {
-        "measure": measure, "threshold": threshold, "max_distance": max_distance, "recall": recall, "shingle": shingle,
-        "column": o.typed(column), "bands": bands, "rows": rows,
-    }  # fmt: skip
+    options = {name: typed(given[name]) for name in entries(PlanOptions)}  # type: ignore[literal-required]
     chosen = _with_sample(sample, options, int(items)) if sample else _from_options(options, int(items))
     if plot is not None:
         from lookalike.io.atomic import atomic_file
 
-        with atomic_file(plot, overwrite=overwrite) as part:
+        with atomic_file(plot, overwrite=given["overwrite"]) as part:
             part.write_text(svg(chosen), encoding="utf-8")
-    if json:
+    if given["json"]:
         print_json(_as_data(chosen))
         return
     console = out()

@@ -1,0 +1,483 @@
+"""The options of the verbs: one table, from which Python, the command line and the documentation are made.
+
+An option is an entry of a class below: its name, its type, and in `Option` everything else there is to say of it. A
+verb takes the options of the classes that its own is made of. What is made of the table:
+
+    type checkers and editors   read the classes: `**options: Unpack[DedupOptions]`
+    `help(lookalike.dedup)`     has the signature and the text that `takes` makes
+    `lookalike dedup --help`    has the parameters that `cli/options.py` makes
+    `make_config`               takes defaults and checks from here (`checked`)
+
+Beside a default stands what it buys. Annotations are evaluated here, since they are the table.
+"""
+
+import textwrap
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache
+from inspect import Parameter, Signature, formatannotation
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, TypedDict, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from lookalike import allowed
+from lookalike.allowed import Check, Choice, Number, Whole
+from lookalike.errors import OptionError
+from lookalike.progress import Progress
+from lookalike.shingle import Shingle
+
+__all__ = [
+    "ClustersOptions",
+    "ConfigOptions",
+    "DedupOptions",
+    "Entry",
+    "NeighborsOptions",
+    "Option",
+    "PairsOptions",
+    "PlanOptions",
+    "ReadOptions",
+    "TextOptions",
+    "check_names",
+    "checked",
+    "choices",
+    "entries",
+    "takes",
+    "without_none",
+]
+
+MATCHING = "Matching"
+READING = "Reading"
+EXPERT = "For those who know"
+LARGE = "Large collections"
+# For options without a panel.
+_GENERAL = "Options"
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """What there is to know of an option beside its name and its type in Python."""
+
+    meaning: str
+    default: Any = None
+    # What None stands for, where that is one thing.
+    stands_for: str | None = None
+    # Beyond what the type says: a flag, a choice and a name are checked by their types.
+    check: Check | None = None
+    # Where it stands in the help.
+    panel: str | None = None
+    # What only Python, or only the command line, takes beside what `meaning` says.
+    in_python: str = ""
+    on_command: str = ""
+    # On the command line: its type if that is another one, or None for an option of Python alone; its short name; what
+    # stands for its value in the help; and the variable of the environment that may hold it.
+    typed: Any = ...
+    short: str | None = None
+    metavar: str | None = None
+    envvar: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A row of the table."""
+
+    name: str
+    type: Any
+    option: Option
+
+    @property
+    def check(self) -> Check | None:
+        """What its value must pass, unless it is None and None is the default."""
+        if self.option.check is not None:
+            return self.option.check
+        plain = without_none(self.type)
+        if get_origin(plain) is Literal:
+            return Choice(get_args(plain))
+        return {bool: allowed.flag, str: allowed.text}.get(plain)
+
+
+class Limits(TypedDict, total=False):
+    """What counts as alike, and how much of it must be found."""
+
+    measure: Annotated[
+        str | None,
+        Option(
+            "jaccard, weighted-jaccard, containment, cosine, hamming, euclidean, manhattan or lr:R; "
+            "by default what the items suggest.",
+            check=allowed.text,
+            panel=MATCHING,
+        ),
+    ]
+    # At 0.8 of five-word shingles two texts differ in about one word of fifty.
+    threshold: Annotated[
+        float | None,
+        Option(
+            "Similarity from which two items are alike.",
+            stands_for="0.8",
+            check=Number(above=0, up_to=1),
+            panel=MATCHING,
+            short="-t",
+        ),
+    ]
+    max_distance: Annotated[
+        float | None,
+        Option(
+            "Distance up to which two items are alike, for euclidean, manhattan and lr:R.",
+            check=Number(above=0),
+            panel=MATCHING,
+        ),
+    ]
+    # Of the pairs right at the threshold, 99 in 100 are found; of more similar ones, nearly all.
+    recall: Annotated[
+        float,
+        Option(
+            "Share of the pairs at the threshold to be found.",
+            default=0.99,
+            check=Number(above=0, below=1),
+            panel=MATCHING,
+        ),
+    ]
+
+
+class Bands(TypedDict, total=False):
+    """The plan, for those who want to make it themselves."""
+
+    bands: Annotated[int | None, Option("b, instead of a plan.", check=Whole(1, 10_000), panel=EXPERT)]
+    rows: Annotated[int | None, Option("r, instead of a plan.", check=Whole(1, 10_000), panel=EXPERT)]
+
+
+class Shingles(TypedDict, total=False):
+    """What of a text is compared."""
+
+    shingle: Annotated[
+        str | Shingle | None,
+        Option("word:K or char:K; word:K:bag counts repeats.", stands_for="word:5", panel=MATCHING, typed=str | None),
+    ]
+
+
+class TextOptions(Shingles, total=False):
+    """How a text becomes a set."""
+
+    normalize: Annotated[
+        str | Iterable[str] | None,
+        Option(
+            "What to ignore, comma-separated: lower, accents, digits, punctuation, whitespace; or none.",
+            in_python="A list of these names is taken as well.",
+            panel=MATCHING,
+            typed=str | None,
+        ),
+    ]
+
+
+class Columns(TypedDict, total=False):
+    """Where the items stand in a row."""
+
+    column: Annotated[
+        str | Sequence[str] | None,
+        Option(
+            "The column with the items; several are joined.",
+            check=allowed.names,
+            panel=READING,
+            typed=list[str] | None,
+            short="-c",
+        ),
+    ]
+
+
+class VectorColumn(TypedDict, total=False):
+    """The column with the items, if these are vectors."""
+
+    vectors: Annotated[str | None, Option("The column with vectors to compare.", check=allowed.name, panel=READING)]
+
+
+class SetColumn(TypedDict, total=False):
+    """The column with the items, if these are sets."""
+
+    sets: Annotated[str | None, Option("The column with sets to compare.", check=allowed.name, panel=READING)]
+
+
+class Items(TypedDict, total=False):
+    """What items are called, and what becomes of those that cannot be compared."""
+
+    id: Annotated[
+        str | None, Option("The column with the ids; otherwise row numbers.", check=allowed.name, panel=READING)
+    ]
+    skip_bad: Annotated[bool, Option("Count broken rows and go on.", default=False, panel=READING)]
+
+
+class Running(TypedDict, total=False):
+    """How a run is computed."""
+
+    # 0 is public; a secret one keeps strangers from preparing texts that collide (`key.py`).
+    seed: Annotated[
+        int,
+        Option(
+            "The seed of all hashes. Keep a random one of 128 bits to yourself where items come from strangers.",
+            default=0,
+            check=Whole(0, 2**128 - 1, "a whole number from 0 to 2^128 - 1"),
+            panel=EXPERT,
+            envvar="LOOKALIKE_SEED",
+        ),
+    ]
+    threads: Annotated[int | None, Option("Threads; all cores by default.", check=Whole(1), panel=EXPERT)]
+
+
+class Common(Limits, TextOptions, Columns, VectorColumn, SetColumn, Items, Bands, Running, total=False):
+    """What `pairs`, `clusters` and `dedup` take alike."""
+
+    html: Annotated[
+        bool,
+        Option("Items are web pages: compare their main text, without menus.", default=False, panel=MATCHING),
+    ]
+    max_share: Annotated[
+        float | None,
+        Option(
+            "Leave out shingles that stand in more than this share of all documents.",
+            check=Number(above=0, below=1),
+            panel=MATCHING,
+        ),
+    ]
+    weights: Annotated[
+        Literal["tf-idf", "bm25", "count"] | None,
+        Option("How much shingles count in weighted-jaccard and cosine.", stands_for="tf-idf", panel=MATCHING),
+    ]
+    # Identical items only; no sketches at all.
+    exact: Annotated[bool, Option("Identical items only.", default=False, panel=MATCHING)]
+    # Precision is 1: each candidate is compared on the items themselves.
+    verify: Annotated[
+        Literal["exact", "text", "sketch", "none"],
+        Option(
+            "exact: precision 1; text: by the texts themselves, not by hashes; sketch: estimated; none: candidates.",
+            default="exact",
+            panel=MATCHING,
+        ),
+    ]
+    group_by: Annotated[
+        str | None,
+        Option("Compare only items with the same value in this column.", check=allowed.name, panel=MATCHING),
+    ]
+    tokens: Annotated[
+        Callable[[str], Iterable[str]] | None,
+        Option(
+            "A function from a text to its tokens, instead of words.",
+            panel=EXPERT,
+            typed=str | None,
+            metavar="MODULE:FUNCTION",
+        ),
+    ]
+    audit: Annotated[
+        int,
+        Option(
+            "Items of the sample that is compared exactly with all; 0 for none.",
+            default=1000,
+            check=Whole(0, words="a number of items, 0 for none"),
+            panel=EXPERT,
+        ),
+    ]
+    strict: Annotated[
+        bool, Option("Fail, and write nothing, if the certificate raises an alarm.", default=False, panel=EXPERT)
+    ]
+    memory: Annotated[
+        int | str | None,
+        Option(
+            "What may be held of the collection, such as 4GB; more is spilled. A quarter of the machine by default.",
+            panel=LARGE,
+            typed=str | None,
+        ),
+    ]
+
+
+class ListedPairs(TypedDict, total=False):
+    """For verbs that list pairs."""
+
+    max_pairs: Annotated[
+        int, Option("Refuse to write more pairs than this.", default=10**9, check=Whole(1), panel=EXPERT)
+    ]
+
+
+class Clustering(TypedDict, total=False):
+    """For verbs that make clusters."""
+
+    keep: Annotated[
+        str | Callable[[dict[str, Any]], Any],
+        Option(
+            "Which item stays: first, last, longest, shortest, max:COLUMN, min:COLUMN, prefer:COLUMN=a,b.",
+            default="first",
+            in_python="Or a function from a row (a dict) to a sort key; the smallest stays.",
+            panel=MATCHING,
+            typed=str,
+        ),
+    ]
+    # Every removed item matches the item that is kept in its place.
+    cluster: Annotated[
+        Literal["representative", "components"],
+        Option(
+            "representative: every item matches its keeper; components: chains too.",
+            default="representative",
+            panel=MATCHING,
+        ),
+    ]
+
+
+class Removing(TypedDict, total=False):
+    """For `dedup`."""
+
+    unit: Annotated[
+        Literal["document", "paragraph", "line"],
+        Option("Remove whole documents, or repeated paragraphs or lines inside and across them.", default="document"),
+    ]
+    report_by: Annotated[
+        str | None,
+        Option("Tell removals by this column instead of by file.", check=allowed.name, panel=EXPERT),
+    ]
+
+
+class ReadOptions(TypedDict, total=False):
+    """How inputs are read; the configuration of a run does not hold these."""
+
+    format: Annotated[
+        str | None,
+        Option(
+            "parquet, jsonl, csv, tsv, arrow, npy, npz, text (a file is an item) or lines (a line is).", panel=READING
+        ),
+    ]
+    limit: Annotated[int | None, Option("Read the first N rows only.", check=Whole(1), panel=READING)]
+
+
+class Watching(TypedDict, total=False):
+    """For Python; the command line draws bars by itself."""
+
+    progress: Annotated[
+        Progress | None, Option("Is told how far the run is: a lookalike.progress.Progress.", typed=None)
+    ]
+
+
+class ConfigOptions(Common, ListedPairs, Clustering, Removing, total=False):
+    """Everything that `make_config` makes a configuration of."""
+
+
+class PairsOptions(Common, ListedPairs, ReadOptions, Watching, total=False):
+    """The options of `lookalike.pairs`."""
+
+
+class ClustersOptions(Common, Clustering, ReadOptions, Watching, total=False):
+    """The options of `lookalike.clusters`."""
+
+
+class DedupOptions(ConfigOptions, ReadOptions, Watching, total=False):
+    """The options of `lookalike.dedup`."""
+
+    against: Annotated[
+        Any,
+        Option(
+            "Also remove what is like an item of this other collection.",
+            on_command="May be given several times.",
+            panel=MATCHING,
+            typed=list[str] | None,
+            metavar="FILE",
+        ),
+    ]
+
+
+class NeighborsOptions(VectorColumn, Items, ReadOptions, Running, Watching, total=False):
+    """The options of `lookalike.neighbors`."""
+
+    k: Annotated[int, Option("How many neighbours of each query.", default=10, check=Whole(1), short="-k")]
+    recall: Annotated[
+        float, Option("Share of the true neighbours to be found on average; 1 compares all.", default=0.9)
+    ]
+    measure: Annotated[str, Option("cosine, euclidean or manhattan.", default="cosine")]
+    column: Annotated[
+        str | None,
+        Option("The column with the vectors; `vectors` is the same.", check=allowed.name, panel=READING, typed=None),
+    ]
+
+
+class PlanOptions(Limits, Bands, Columns, Shingles, total=False):
+    """What `lookalike.plan` shares with the verbs that run a plan."""
+
+
+@cache
+def entries(options: Any) -> dict[str, Entry]:
+    """The table of a class of options, by name."""
+    found = {}
+    for name, annotation in get_type_hints(options, include_extras=True).items():
+        plain, option = get_args(annotation)[:2]
+        found[name] = Entry(name, plain, option)
+    return found
+
+
+def check_names(verb: str, options: Any, given: Mapping[str, object]) -> None:
+    """Refuse an option that the verb does not have."""
+    known = entries(options)
+    unknown = next((name for name in given if name not in known), None)
+    if unknown is not None:
+        close = get_close_matches(unknown, known, n=1)
+        raise OptionError(f"{verb} has no option {unknown!r}" + (f"; did you mean {close[0]!r}?" if close else ""))
+
+
+def checked(options: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Each option with its value or its default; a value that it may not have is refused, whatever the others are."""
+    values = {}
+    for name, entry in entries(options).items():
+        value = given.get(name, entry.option.default)
+        if entry.check is not None and not (value is None and entry.option.default is None):
+            value = entry.check(name, value)
+        values[name] = value
+    return values
+
+
+def without_none(annotation: Any) -> Any:
+    """The type of a value that is there."""
+    if get_origin(annotation) in (Union, UnionType):
+        return Union[tuple(part for part in get_args(annotation) if part is not NoneType)]  # noqa: UP007
+    return annotation
+
+
+def choices(options: Any, name: str) -> tuple[str, ...]:
+    """The words that may be given for an option."""
+    return get_args(without_none(entries(options)[name].type))
+
+
+_Verb = TypeVar("_Verb", bound=Callable[..., Any])
+
+
+def takes(options: Any) -> Callable[[_Verb], _Verb]:
+    """Give a function with `**options: Unpack[...]` the signature and the documentation of each of its options."""
+
+    def tell(verb: _Verb) -> _Verb:
+        own = [each for each in Signature.from_callable(verb).parameters.values() if each.kind != each.VAR_KEYWORD]
+        listed = [
+            Parameter(entry.name, Parameter.KEYWORD_ONLY, default=entry.option.default, annotation=entry.type)
+            for entry in entries(options).values()
+        ]
+        setattr(verb, "__signature__", Signature([*own, *listed]))  # noqa: B010 (mypy knows no such attribute)
+        verb.__doc__ = f"{textwrap.dedent(f'    {verb.__doc__}').rstrip()}\n\n{_documentation(options)}\n"
+        return verb
+
+    return tell
+
+
+def _documentation(options: Any) -> str:
+    """Each option with its type, its default and its meaning, panel by panel."""
+    panels: dict[str, list[str]] = {_GENERAL: []}
+    for entry in entries(options).values():
+        option = entry.option
+        default = option.stands_for or (None if option.default is None else repr(option.default))
+        words = f"{_type_words(entry.type)}, {'optional' if default is None else f'default {default}'}"
+        text = f"{entry.name} ({words}): {f'{option.meaning} {option.in_python}'.rstrip()}"
+        panels.setdefault(option.panel or _GENERAL, []).append(
+            textwrap.fill(text, 100, initial_indent="    ", subsequent_indent="        ", break_on_hyphens=False)
+        )
+    return "\n\n".join("\n".join([f"{panel}:", *lines]) for panel, lines in panels.items() if lines)
+
+
+def _type_words(annotation: Any) -> str:
+    """A type as people write it."""
+    plain = without_none(annotation)
+    if get_origin(plain) in (Union, UnionType):
+        return " | ".join(map(_type_words, get_args(plain)))
+    if get_origin(plain) is Literal:
+        return " | ".join(map(repr, get_args(plain)))
+    if isinstance(plain, type):
+        return plain.__name__
+    return formatannotation(plain).replace("collections.abc.", "").replace("typing.", "")
