@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from lookalike.api import clusters, dedup, edges, images, neighbors, pairs, plan
     from lookalike.errors import InputError, LookalikeError, OptionError, OutputError
+    from lookalike.opened_run import Run
     from lookalike.results import Clusters, Dedup, Pairs
     from lookalike.searching import Neighbors
     from lookalike.theory import Plan
@@ -27,6 +28,7 @@ __all__ = [
     "OutputError",
     "Pairs",
     "Plan",
+    "Run",
     "clusters",
     "dedup",
     "edges",
@@ -48,6 +50,7 @@ _HOME = {
     "OutputError": "errors",
     "Pairs": "results",
     "Plan": "theory",
+    "Run": "opened_run",
     "clusters": "api",
     "dedup": "api",
     "edges": "api",

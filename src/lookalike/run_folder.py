@@ -6,7 +6,7 @@ RUN/pairs.parquet     a, b, similarity; left out, and said so in the report, whe
 RUN/clusters.parquet  cluster, size, id, kept, similarity
 RUN/report.html       all of it to look at
 RUN/report.json       all of it as data
-RUN/run.json          which run it is: options, input fingerprints, versions
+RUN/run.json          which run it is: options, input fingerprints, versions; and how to open it again (`opened_run.py`)
 RUN/.lookalike.json   the mark: which of the files here are ours (`io/owned.py`)
 
 Everything is made in RUN/.partial, file by file, and moved to its place when all is there, `report.json` last: a folder
@@ -25,11 +25,9 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lookalike.config import Config
 from lookalike.errors import InputError, OptionError, OutputError
 from lookalike.io.atomic import replacing, writing
 from lookalike.io.copy import LINE_ENDINGS, CopiedFile, copied_names
@@ -37,25 +35,20 @@ from lookalike.io.formats import endings
 from lookalike.io.owned import STAGED, OwnedFolder
 from lookalike.io.sealed import checksum, seal, unseal
 from lookalike.io.source import Source
-from lookalike.io.watch import fingerprints
 from lookalike.io.write import is_file, save_batches
-from lookalike.key import seed_shown
+from lookalike.opened_run import PAGE, REPORT, RUN, TABLES, Run
 from lookalike.outcome import cluster_batches, removed_batches, save_pairs
-from lookalike.page import page
 from lookalike.progress import SILENT, Progress
 from lookalike.room import give_back_memory
-from lookalike.spec import VERSION as SPEC_VERSION
+from lookalike.run_description import describe_result
 from lookalike.store.work import Work, difference
 
 if TYPE_CHECKING:
     from lookalike.results import Dedup
 
-__all__ = ["RunFolder", "describe_run", "is_one_file", "results_of", "write_run"]
+__all__ = ["RunFolder", "is_one_file", "results_of", "write_run"]
 
-_WORK, _REPORT, _PAGE, _RUN = "work", "report.json", "report.html", "run.json"
-_TABLES = ("removed.parquet", "pairs.parquet", "clusters.parquet")
-# Options that decide how a run is computed, not what comes out, or that stand in its description in another way.
-_NOT_DECISIVE = ("threads", "memory", "shingle", "of_text", "strict")
+_WORK = "work"
 
 
 def is_one_file(path: str | Path, *, lines: bool = False) -> bool:
@@ -99,7 +92,7 @@ class RunFolder:
     @property
     def finished(self) -> bool:
         """Whether everything is in its place already."""
-        return self._folder.look() and self._folder.has(_REPORT) and not self._is_unfinished()
+        return self._folder.look() and self._folder.has(REPORT) and not self._is_unfinished()
 
     def _is_unfinished(self) -> bool:
         return Work(self.work_folder).unfinished or self._other_state() is not None
@@ -135,9 +128,10 @@ class RunFolder:
 
     def check_same(self, what: dict[str, Any]) -> None:
         """Refuse to take a finished run for another one."""
-        file = self.path / _RUN
+        file = self.path / RUN
         try:
-            changed = difference(unseal(file.read_text(encoding="utf-8")), what)
+            before = unseal(file.read_text(encoding="utf-8"))
+            changed = difference({name: before[name] for name in before if name != "finished"}, what)
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise OutputError(f"{file} cannot be read ({error}): start again with --overwrite") from error
         if changed:
@@ -251,21 +245,25 @@ class RunFolder:
         return True
 
     def _finish_publishing(self) -> None:
-        self._folder.publish(_REPORT, work=None)
+        self._folder.publish(REPORT, work=None)
         self.work.remove()
 
     def report(self) -> dict[str, Any]:
         """The report of a finished run."""
-        return dict(json.loads((self.path / _REPORT).read_text(encoding="utf-8")))
+        return dict(json.loads((self.path / REPORT).read_text(encoding="utf-8")))
 
     def write(self, name: str, text: str) -> None:
         """Write a small file."""
         with writing(str(self.path)), replacing(self.partial / name) as part:
             part.write_text(text, encoding="utf-8")
 
-    def write_description(self) -> None:
-        """Write which run it is."""
-        self.write(_RUN, seal(self._what))
+    def finish(self, finished: dict[str, Any], report: dict[str, Any]) -> None:
+        """Write what the run found, and move everything to its place."""
+        run = Run(self.path, self._what | {"finished": finished}, report)
+        self.write(PAGE, run.page())
+        self.write(REPORT, json.dumps(report, indent=2, ensure_ascii=False) + "\n")
+        self.write(RUN, seal(run.description))
+        self.publish()
 
 
 def _work_folder(workdir: Path, path: Path) -> Path:
@@ -275,36 +273,10 @@ def _work_folder(workdir: Path, path: Path) -> Path:
     return workdir / f"lookalike-{Path(place).name}-{tag}.work"
 
 
-def _function_name(function: Callable[..., Any] | None) -> str | None:
-    """What tells a function from another one when a run is resumed: its module and its name."""
-    if function is None:
-        return None
-    name = getattr(function, "__qualname__", type(function).__qualname__)
-    return f"{getattr(function, '__module__', None)}:{name}"
-
-
-def describe_run(config: Config, source: Source, against: Source | None, *, annotate: bool) -> dict[str, Any]:
-    """What a run is, for telling whether an unfinished one can be gone on with."""
-    options = {name: value for name, value in asdict(config).items() if name not in _NOT_DECISIVE}
-    options["seed"] = seed_shown(config.seed)
-    options["shingle"] = str(config.shingle)
-    options["normalize"] = sorted(config.shingle.normalize)
-    options["tokens"] = _function_name(config.shingle.tokens)
-    return {
-        "lookalike": version("lookalike"),
-        "hash_spec": SPEC_VERSION,
-        **options,
-        "annotate": annotate,
-        "limit": getattr(source, "limit", None),
-        "recipe": getattr(source, "recipe", None),
-        "inputs": fingerprints(source),
-        "against": None if against is None else fingerprints(against),
-    }
-
-
 def results_of(source: Source) -> list[str]:
     """The names of all files that a run on a source may leave in its folder."""
-    return [*(f"kept/{name}" for name in copied_names(source)), *_TABLES, _PAGE, _REPORT, _RUN]
+    tables = [f"{name}.parquet" for name in TABLES]
+    return [*(f"kept/{name}" for name in copied_names(source)), *tables, PAGE, REPORT, RUN]
 
 
 def write_run(
@@ -342,8 +314,5 @@ def write_run(
         save_pairs(result.found, run.partial / "pairs.parquet", ours=True, progress=progress)
     give_back_memory(above=most)
     report = result.full_report() | {"recut": copied.recut, "replaced": copied.replaced} | closing()
-    run.write(_PAGE, page(report))
-    run.write(_REPORT, json.dumps(report, indent=2, ensure_ascii=False) + "\n")
-    run.write_description()
-    run.publish()
+    run.finish(describe_result(result, run.path, report, copied.files), report)
     return report

@@ -34,7 +34,8 @@ def dedup(**given: Unpack[DedupCommand]) -> None:
     from lookalike.results import Dedup
 
     if to_folder and output is not None:
-        from lookalike.run_folder import RunFolder, describe_run, results_of, write_run
+        from lookalike.run_description import describe_run
+        from lookalike.run_folder import RunFolder, results_of, write_run
 
         run = RunFolder(
             output, overwrite=overwrite, resume=resume, workdir=workdir, tell=lambda line: say(line, quiet=quiet)

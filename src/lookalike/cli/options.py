@@ -38,6 +38,7 @@ __all__ = [
     "NeighborsCommand",
     "PairsCommand",
     "PlanCommand",
+    "ReportCommand",
     "command",
     "typed",
 ]
@@ -190,6 +191,13 @@ class CompareCommand(TextOptions, Quiet, Json, total=False):
     lines: Annotated[int, Option("How many lines to show side by side.", default=24, check=Whole(0))]
 
 
+class ReportCommand(Overwriting, Quiet, Json, total=False):
+    """The options of `lookalike report`."""
+
+    run: Annotated[Path, Option("The folder of a finished run.", default=..., metavar="RUN")]
+    output: Annotated[Path | None, Option("Where to write the page, or - .", short="-o")]
+
+
 class DemoCommand(TypedDict, total=False):
     """The options of `lookalike demo`."""
 
@@ -197,7 +205,7 @@ class DemoCommand(TypedDict, total=False):
     clusters: Annotated[int, Option("How many clusters to show.", default=8, check=Whole(1))]
 
 
-_ARGUMENTS = ("inputs", "a", "b")
+_ARGUMENTS = ("inputs", "a", "b", "run")
 # What is the same for all commands stands last.
 _LAST = ("overwrite", "dry_run", "quiet", "json")
 

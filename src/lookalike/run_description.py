@@ -1,0 +1,96 @@
+"""What a run is, in plain data: for telling it from another one, and for opening it again.
+
+`describe_run` is known before a run begins, `describe_result` when it is done; `run.json` holds both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lookalike.config import Config
+from lookalike.io.source import Source
+from lookalike.io.watch import fingerprints
+from lookalike.key import seed_shown
+from lookalike.opened_run import TABLES
+from lookalike.options import ConfigOptions, entries
+from lookalike.run_inputs import source_of
+from lookalike.spec import VERSION as SPEC_VERSION
+
+if TYPE_CHECKING:
+    from lookalike.results import Dedup
+
+__all__ = ["describe_result", "describe_run"]
+
+# Options that decide how a run is computed, not what comes out, or that stand in its description in another way.
+_NOT_DECISIVE = ("threads", "memory", "shingle", "of_text", "strict")
+
+
+def describe_run(config: Config, source: Source, against: Source | None, *, annotate: bool) -> dict[str, Any]:
+    """What a run is, for telling whether an unfinished one can be gone on with."""
+    options = {name: value for name, value in asdict(config).items() if name not in _NOT_DECISIVE}
+    options["seed"] = seed_shown(config.seed)
+    options["shingle"] = str(config.shingle)
+    options["normalize"] = sorted(config.shingle.normalize)
+    options["tokens"] = _function_name(config.shingle.tokens)
+    return {
+        "lookalike": version("lookalike"),
+        "hash_spec": SPEC_VERSION,
+        **options,
+        "annotate": annotate,
+        "limit": getattr(source, "limit", None),
+        "recipe": getattr(source, "recipe", None),
+        "inputs": fingerprints(source),
+        "against": None if against is None else fingerprints(against),
+    }
+
+
+def describe_result(result: Dedup, run: Path, report: dict[str, Any], kept: list[str]) -> dict[str, Any]:
+    """What it takes to open a run again, see `opened_run.py`; `run` is its folder, `kept` are the files there."""
+    found = result.found
+    config = found.config
+    whole = config.unit == "document"
+    more = ("pairs", "pairs_left_out", "clusters", "kept", "removed")
+    return {
+        "kind": "dedup",
+        "options": _options(config),
+        "items": {"columns": list(found.items.columns), "id": found.items.id, "form": found.items.form},
+        "source": source_of(found.items.source, run),
+        "plan": None if found.plan is None else asdict(found.plan),
+        "counts": asdict(found.counts) | {name: report[name] for name in more},
+        "tables": [name for name in TABLES if name != "pairs" or not report["pairs_left_out"]],
+        "kept": kept,
+        "emptied": None if whole else np.flatnonzero(~result.kept).tolist(),
+    }
+
+
+def _options(config: Config) -> dict[str, Any]:
+    """Every option that decides what comes out, under its name in Python, with the value that a run had for it."""
+    shingle, scale = config.shingle, config.scale
+    names = [name for name in entries(ConfigOptions) if hasattr(config, name) and name not in _NOT_DECISIVE]
+    of_items = {"vectors": None, "sets": None, "column": None} | {config.form or "column": list(config.columns) or None}
+    return {
+        **{name: getattr(config, name) for name in names},
+        **of_items,
+        "measure": None if config.exact else scale.measure,
+        "threshold": None if scale.is_distance else scale.limit,
+        "shingle": str(shingle),
+        "normalize": sorted(shingle.normalize),
+        "tokens": _function_name(shingle.tokens),
+        "verify": "text" if config.verify_text else config.verify,
+        "keep": config.keep if isinstance(config.keep, str) else _function_name(config.keep),
+        "seed": seed_shown(config.seed),
+    }
+
+
+def _function_name(function: Callable[..., Any] | None) -> str | None:
+    """What tells a function from another one when a run is resumed: its module and its name."""
+    if function is None:
+        return None
+    name = getattr(function, "__qualname__", type(function).__qualname__)
+    return f"{getattr(function, '__module__', None)}:{name}"
