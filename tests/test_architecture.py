@@ -33,6 +33,7 @@ LAYERS: list[dict[str, set[str]]] = [
         "wording": set(),
     },
     {"allowed": set(), "chosen_hashes": set(), "scale": set(), "shingle": set(), "signatures": set(), "spec": set()},
+    {"option_table": set()},
     {"options": set()},
     {"config": set()},
     {

@@ -12,7 +12,7 @@ import pytest
 import lookalike
 from lookalike.cli.options import DedupCommand
 from lookalike.errors import InputError
-from lookalike.options import entries
+from lookalike.option_table import entries
 from lookalike.scale import MEASURES
 
 PAGE = (Path(__file__).resolve().parents[1] / "docs" / "measures.md").read_text(encoding="utf-8")

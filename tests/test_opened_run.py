@@ -133,6 +133,8 @@ def test_an_input_that_changed_is_refused(tmp_path: Path) -> None:
     with pytest.raises(lookalike.InputError, match=r"docs\.jsonl has changed since .*run was made: its rows may be"):
         run.take([0])
     assert len(run.kept_rows) == run.counts["kept"], "row numbers are the ids, so no input is needed"
+    with pytest.raises(lookalike.InputError, match=r"run has no column of ids: its ids are the numbers of rows$"):
+        run.rows_of(["doc-1"])
 
 
 def test_relative_names_are_found_from_any_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -310,6 +312,10 @@ def test_a_run_shows_what_it_is(tmp_path: Path) -> None:
     assert source == f"  from {tmp_path / 'docs.jsonl'}"
     assert f"pairs ({result.pairs.num_rows} rows)" in tables
     assert certificate.strip() == result.report["certificate"]["statement"]
+    (run.path / "pairs.parquet").unlink()
+    assert "pairs (gone)" in repr(lookalike.Run.open(run.path))
+    with pytest.raises(lookalike.InputError, match=r"pairs\.parquet is not there any more$"):
+        run.pairs  # noqa: B018
 
 
 def test_a_secret_seed_is_not_in_what_is_opened(tmp_path: Path) -> None:

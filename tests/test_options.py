@@ -28,17 +28,8 @@ from lookalike.cli.options import (
 )
 from lookalike.config import Config, make_config
 from lookalike.key import MOST_SEED
-from lookalike.options import (
-    ClustersOptions,
-    ConfigOptions,
-    DedupOptions,
-    Entry,
-    NeighborsOptions,
-    PairsOptions,
-    PlanOptions,
-    checked,
-    entries,
-)
+from lookalike.option_table import Entry, checked, entries
+from lookalike.options import ClustersOptions, ConfigOptions, DedupOptions, NeighborsOptions, PairsOptions, PlanOptions
 
 VERBS: dict[str, tuple[Callable[..., Any], Any, Any]] = {
     "pairs": (lookalike.pairs, PairsOptions, PairsCommand),

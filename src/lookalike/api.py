@@ -16,17 +16,8 @@ from typing import Any, Literal, Unpack
 from lookalike.config import make_config
 from lookalike.errors import OptionError
 from lookalike.io import Source, open_source
-from lookalike.options import (
-    ClustersOptions,
-    ConfigOptions,
-    DedupOptions,
-    NeighborsOptions,
-    PairsOptions,
-    check_names,
-    checked,
-    entries,
-    takes,
-)
+from lookalike.option_table import check_names, checked, entries, takes
+from lookalike.options import ClustersOptions, ConfigOptions, DedupOptions, NeighborsOptions, PairsOptions
 from lookalike.pipeline import Found, find
 from lookalike.planning import plan_for
 from lookalike.progress import SILENT
@@ -90,8 +81,7 @@ def dedup(items: Any, **options: Unpack[DedupOptions]) -> Dedup:
 def neighbors(items: Any, queries: Any = None, **options: Unpack[NeighborsOptions]) -> Neighbors:
     """The k items that are nearest to each query; without queries, to each item among the others.
 
-    `items` is a path, glob or folder, a list of texts or sets, a dict, a frame, a table, an array, and more: see
-    `help(lookalike.api)`.
+    Both are vectors: an array or tensor, a sparse matrix, a column of a table or frame, files, pictures.
 
     What was planned on a sample of the items, to find as many of the true k as `recall` says, is in the result's
     `plan`. With `skip_bad` vectors that cannot be compared are left out of items and queries, and counted.

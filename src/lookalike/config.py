@@ -15,7 +15,8 @@ from typing import Any, Unpack, cast
 
 from lookalike import allowed
 from lookalike.errors import OptionError
-from lookalike.options import ConfigOptions, check_names, checked, choices
+from lookalike.option_table import check_names, checked, choices
+from lookalike.options import ConfigOptions
 from lookalike.scale import Scale, check_measure, order_of
 from lookalike.shingle import Shingle, parse_shingle
 

@@ -185,6 +185,8 @@ class Run:
         values = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
         if self.id is not None and len(values):
             return self._items.find(self.id, values)
+        if len(values) and not pa.types.is_integer(values.type):
+            raise InputError(f"{self.path} has no column of ids: its ids are the numbers of rows")
         rows: I64Array = values.cast(pa.int64()).to_numpy(zero_copy_only=False)
         return rows
 
@@ -209,6 +211,13 @@ class Run:
         if not file.is_file():
             raise InputError(f"{file} is not there any more")
         return file
+
+    def _told(self, name: str) -> str:
+        """A table with the number of its rows, as far as it is there."""
+        if name == _KEPT:
+            return name
+        file = self.path / f"{name}.parquet"
+        return f"{name} ({pq.read_metadata(file).num_rows:,} rows)" if file.is_file() else f"{name} (gone)"
 
     def _kept_batches(self) -> Iterator[pa.RecordBatch]:
         files, source = [self.path / _KEPT / name for name in self._finished["kept"]], self._finished["source"]
@@ -250,13 +259,12 @@ class Run:
             shape = planned.shape if planned.exhaustive else f"b = {planned.bands}, r = {planned.rows}"
             how = f"{Scale(planned.measure, planned.threshold)} on {report['compared']}, {shape}"
         noun = report.get("unit", "item")
-        tables = [f"{name} ({pq.ParquetFile(self._table(name)).metadata.num_rows:,} rows)" for name in self.tables[:-1]]
         names = self.inputs
         lines = [
             f"{self.path}: {counts['kept']:,} of {counted(counts['items'], noun)} kept, {counts['removed']:,} removed "
             f"({how})",
             "  from " + (", ".join(names[:3]) + (", …" if len(names) > 3 else "") if names else "items in memory"),
-            f"  tables: {', '.join([*tables, _KEPT])}",
+            f"  tables: {', '.join(map(self._told, self.tables))}",
         ]
         if self.certificate is not None:
             lines.append(f"  {self.certificate['statement']}")

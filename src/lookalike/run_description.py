@@ -18,7 +18,8 @@ from lookalike.io.source import Source
 from lookalike.io.watch import fingerprints
 from lookalike.key import seed_shown
 from lookalike.opened_run import TABLES
-from lookalike.options import ConfigOptions, entries
+from lookalike.option_table import entries
+from lookalike.options import ConfigOptions
 from lookalike.run_inputs import source_of
 from lookalike.spec import VERSION as SPEC_VERSION
 

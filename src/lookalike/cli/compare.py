@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Unpack
 
 from lookalike.cli.options import CompareCommand, command
-from lookalike.options import checked
+from lookalike.option_table import checked
 
 __all__ = ["compare"]
 

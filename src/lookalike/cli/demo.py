@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Unpack
 from unicodedata import combining
 
 from lookalike.cli.options import DemoCommand, command
-from lookalike.options import checked
+from lookalike.option_table import checked
 from lookalike.printable import printable
 
 if TYPE_CHECKING:

@@ -18,7 +18,8 @@ from lookalike.cli.lean import load_lean
 from lookalike.cli.options import typed
 from lookalike.cli.terminal import announce_compiling, progress_for, say
 from lookalike.errors import OptionError, OutputError
-from lookalike.options import ConfigOptions, checked, entries
+from lookalike.option_table import checked, entries
+from lookalike.options import ConfigOptions
 from lookalike.printable import spelled
 from lookalike.wording import counted
 

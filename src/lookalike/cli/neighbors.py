@@ -6,7 +6,7 @@ import os
 from typing import Unpack
 
 from lookalike.cli.options import NeighborsCommand, command, typed
-from lookalike.options import checked
+from lookalike.option_table import checked
 
 __all__ = ["neighbors"]
 

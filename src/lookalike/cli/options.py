@@ -14,21 +14,8 @@ from typing import Annotated, Any, Literal, TypedDict, TypeVar, get_args, get_or
 import typer
 
 from lookalike.allowed import Whole
-from lookalike.options import (
-    LARGE,
-    MATCHING,
-    READING,
-    ClustersOptions,
-    DedupOptions,
-    Entry,
-    NeighborsOptions,
-    Option,
-    PairsOptions,
-    PlanOptions,
-    TextOptions,
-    entries,
-    without_none,
-)
+from lookalike.option_table import LARGE, MATCHING, READING, Entry, Option, entries, without_none
+from lookalike.options import ClustersOptions, DedupOptions, NeighborsOptions, PairsOptions, PlanOptions, TextOptions
 
 __all__ = [
     "ClustersCommand",

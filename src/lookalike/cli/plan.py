@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Unpack
 
 from lookalike.cli.options import PlanCommand, command, typed
-from lookalike.options import PlanOptions, entries
+from lookalike.option_table import entries
+from lookalike.options import PlanOptions
 
 if TYPE_CHECKING:
     from rich.table import Table
