@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import lookalike
-from lookalike.cli.options import DedupCommand
+from lookalike.cli.command_options import DedupCommand
 from lookalike.errors import InputError
 from lookalike.option_table import entries
 from lookalike.scale import MEASURES

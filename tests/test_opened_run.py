@@ -19,7 +19,7 @@ import pytest
 from PIL import Image
 
 import lookalike
-from lookalike.io.sealed import seal, unseal
+from lookalike.io.checksums import seal, unseal
 from tests.near_copies import near_copies
 
 TEXTS = near_copies(3, families=12, words=40)

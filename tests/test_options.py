@@ -15,8 +15,7 @@ import pytest
 import typer
 
 import lookalike
-from lookalike.cli.main import app
-from lookalike.cli.options import (
+from lookalike.cli.command_options import (
     ClustersCommand,
     CompareCommand,
     DedupCommand,
@@ -26,6 +25,7 @@ from lookalike.cli.options import (
     PlanCommand,
     ReportCommand,
 )
+from lookalike.cli.main import app
 from lookalike.config import Config, make_config
 from lookalike.key import MOST_SEED
 from lookalike.option_table import Entry, checked, entries

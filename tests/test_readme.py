@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import lookalike
-from lookalike.cli import options
-from lookalike.cli.options import CompareCommand, DedupCommand, NeighborsCommand
+from lookalike.cli import command_options as options
+from lookalike.cli.command_options import CompareCommand, DedupCommand, NeighborsCommand
 from lookalike.option_table import entries
 
 ROOT = Path(__file__).resolve().parents[1]

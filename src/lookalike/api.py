@@ -14,20 +14,20 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Unpack
 
 from lookalike.config import make_config
+from lookalike.engines.local.pipeline import Found, find
+from lookalike.engines.local.planning import plan_for
 from lookalike.errors import OptionError
 from lookalike.io import Source, open_source
+from lookalike.io.input_options import InputOptions, edges_of
 from lookalike.option_table import check_names, checked, entries, takes
 from lookalike.options import ClustersOptions, ConfigOptions, DedupOptions, NeighborsOptions, PairsOptions
-from lookalike.pipeline import Found, find
-from lookalike.planning import plan_for
-from lookalike.progress import SILENT
-from lookalike.reporting import check_strict
-from lookalike.results import Clusters, Dedup, Pairs
-from lookalike.searching import Neighbors, find_neighbors
+from lookalike.report.plain_data import check_strict
+from lookalike.runs.results import Clusters, Dedup, Pairs
+from lookalike.search.queries import Neighbors, find_neighbors
 from lookalike.shingle import Shingle
-from lookalike.sources import Reading, edges_of
 from lookalike.theory import Plan
 from lookalike.theory import plan as choose
+from lookalike.wording.progress import SILENT
 
 __all__ = ["clusters", "dedup", "edges", "images", "neighbors", "pairs", "plan"]
 
@@ -111,7 +111,7 @@ def edges(
     [{'a': 'ann', 'b': 'bob', 'similarity': 1.0}]
     """
     rows = open_source(items, format=format, skip_bad=skip_bad, limit=limit)
-    return edges_of(rows, ",".join(filter(None, (of, by, weight))), Reading(undirected=undirected))
+    return edges_of(rows, ",".join(filter(None, (of, by, weight))), InputOptions(undirected=undirected))
 
 
 def images(
@@ -119,7 +119,7 @@ def images(
     skip_bad: bool = False, limit: int | None = None,
 ) -> Source:  # fmt: skip
     """Pictures as items: every picture below a folder, as a vector (`pixels`, `raw`) or as bits (`dhash`, `phash`)."""
-    from lookalike.io.images import open_images
+    from lookalike.io.reading.images import open_images
 
     return open_images(paths, features=features, size=size, threads=os.cpu_count() or 1, skip_bad=skip_bad, limit=limit)
 

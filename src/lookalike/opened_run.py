@@ -4,7 +4,7 @@
 memory. Either way the page to look at is made of it, so it can be made again from the folder alone.
 
 Two files tell all that is not a table. `report.json` is what the page shows. `run.json` says which run it is (options,
-fingerprints of the inputs, versions: `run_folder.py`) and, under `finished`, what it takes to open it again:
+fingerprints of the inputs, versions: `runs/run_folder.py`) and, under `finished`, what it takes to open it again:
 
     kind      what was run: dedup
     options   every option that decides what comes out, under its name in Python
@@ -30,17 +30,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lookalike.errors import InputError
-from lookalike.io.atomic import atomic_file
-from lookalike.io.places import reading
-from lookalike.io.sealed import unseal
-from lookalike.page import page
-from lookalike.printable import printable
+from lookalike.io.checksums import unseal
+from lookalike.io.reading.places import reading
+from lookalike.io.writing.atomic import atomic_file
+from lookalike.report.page import page
 from lookalike.run_inputs import RunInputs, open_made
 from lookalike.scale import Scale
 from lookalike.spec import VERSION as SPEC_VERSION
 from lookalike.theory import Alternative, Cost, Plan
 from lookalike.types import I64Array
-from lookalike.wording import counted
+from lookalike.wording.phrases import counted
+from lookalike.wording.printable import printable
 
 __all__ = ["PAGE", "REPORT", "RUN", "TABLES", "Run"]
 

@@ -5,7 +5,7 @@ verb takes the options of the classes that its own is made of. What is made of t
 
     type checkers and editors   read the classes: `**options: Unpack[DedupOptions]`
     `help(lookalike.dedup)`     has the signature and the text that `takes` makes
-    `lookalike dedup --help`    has the parameters that `cli/options.py` makes
+    `lookalike dedup --help`    has the parameters that `cli/command_options.py` makes
     `make_config`               takes defaults and checks from here (`checked`)
 
 Beside a default stands what it buys. Annotations are evaluated here, since they are the table.
@@ -17,8 +17,8 @@ from typing import Annotated, Any, Literal, TypedDict
 from lookalike import allowed
 from lookalike.allowed import Number, Whole
 from lookalike.option_table import EXPERT, LARGE, MATCHING, READING, Option
-from lookalike.progress import Progress
 from lookalike.shingle import Shingle
+from lookalike.wording.progress import Progress
 
 __all__ = [
     "ClustersOptions",
@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 
-class Limits(TypedDict, total=False):
+class LimitOptions(TypedDict, total=False):
     """What counts as alike, and how much of it must be found."""
 
     measure: Annotated[
@@ -132,7 +132,7 @@ class SetColumn(TypedDict, total=False):
     sets: Annotated[str | None, Option("The column with sets to compare.", check=allowed.name, panel=READING)]
 
 
-class Items(TypedDict, total=False):
+class ItemOptions(TypedDict, total=False):
     """What items are called, and what becomes of those that cannot be compared."""
 
     id: Annotated[
@@ -158,7 +158,7 @@ class Running(TypedDict, total=False):
     threads: Annotated[int | None, Option("Threads; all cores by default.", check=Whole(1), panel=EXPERT)]
 
 
-class Common(Limits, TextOptions, Columns, VectorColumn, SetColumn, Items, Bands, Running, total=False):
+class Common(LimitOptions, TextOptions, Columns, VectorColumn, SetColumn, ItemOptions, Bands, Running, total=False):
     """What `pairs`, `clusters` and `dedup` take alike."""
 
     html: Annotated[
@@ -231,7 +231,7 @@ class ListedPairs(TypedDict, total=False):
     ]
 
 
-class Clustering(TypedDict, total=False):
+class ClusterOptions(TypedDict, total=False):
     """For verbs that make clusters."""
 
     keep: Annotated[
@@ -284,11 +284,11 @@ class Watching(TypedDict, total=False):
     """For Python; the command line draws bars by itself."""
 
     progress: Annotated[
-        Progress | None, Option("Is told how far the run is: a lookalike.progress.Progress.", typed=None)
+        Progress | None, Option("Is told how far the run is: a lookalike.wording.progress.Progress.", typed=None)
     ]
 
 
-class ConfigOptions(Common, ListedPairs, Clustering, Removing, total=False):
+class ConfigOptions(Common, ListedPairs, ClusterOptions, Removing, total=False):
     """Everything that `make_config` makes a configuration of."""
 
 
@@ -296,7 +296,7 @@ class PairsOptions(Common, ListedPairs, ReadOptions, Watching, total=False):
     """The options of `lookalike.pairs`."""
 
 
-class ClustersOptions(Common, Clustering, ReadOptions, Watching, total=False):
+class ClustersOptions(Common, ClusterOptions, ReadOptions, Watching, total=False):
     """The options of `lookalike.clusters`."""
 
 
@@ -315,7 +315,7 @@ class DedupOptions(ConfigOptions, ReadOptions, Watching, total=False):
     ]
 
 
-class NeighborsOptions(VectorColumn, Items, ReadOptions, Running, Watching, total=False):
+class NeighborsOptions(VectorColumn, ItemOptions, ReadOptions, Running, Watching, total=False):
     """The options of `lookalike.neighbors`."""
 
     k: Annotated[int, Option("How many neighbours of each query.", default=10, check=Whole(1), short="-k")]
@@ -329,5 +329,5 @@ class NeighborsOptions(VectorColumn, Items, ReadOptions, Running, Watching, tota
     ]
 
 
-class PlanOptions(Limits, Bands, Columns, Shingles, total=False):
+class PlanOptions(LimitOptions, Bands, Columns, Shingles, total=False):
     """What `lookalike.plan` shares with the verbs that run a plan."""

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lookalike.config import Config
+from lookalike.io.reading.watch import fingerprints
 from lookalike.io.source import Source
-from lookalike.io.watch import fingerprints
 from lookalike.key import seed_shown
 from lookalike.opened_run import TABLES
 from lookalike.option_table import entries
@@ -24,7 +24,7 @@ from lookalike.run_inputs import source_of
 from lookalike.spec import VERSION as SPEC_VERSION
 
 if TYPE_CHECKING:
-    from lookalike.results import Dedup
+    from lookalike.runs.results import Dedup
 
 __all__ = ["describe_result", "describe_run"]
 

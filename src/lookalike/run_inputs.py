@@ -22,13 +22,13 @@ import pyarrow.compute as pc
 from lookalike.config import default_memory
 from lookalike.errors import InputError
 from lookalike.io import concat
-from lookalike.io.files import open_files
-from lookalike.io.sealed import checksum
+from lookalike.io.checksums import checksum
+from lookalike.io.input_options import InputOptions, edges_of
+from lookalike.io.reading.files import open_files
+from lookalike.io.reading.watch import fingerprints
 from lookalike.io.source import Source
-from lookalike.io.watch import fingerprints
-from lookalike.printable import spelled
-from lookalike.sources import Reading, edges_of
 from lookalike.types import I64Array
+from lookalike.wording.printable import spelled
 
 __all__ = ["RunInputs", "open_made", "source_of"]
 
@@ -81,7 +81,7 @@ def _archives(source: Source, run: Path) -> dict[str, str]:
 def open_made(names: Sequence[str], source: dict[str, Any], formats: set[str]) -> Source:
     """Files of a run as one source, made into items as the run did it."""
     if source["kind"] == "pictures":
-        from lookalike.io.images import open_images
+        from lookalike.io.reading.images import open_images
 
         features, _, size = source["recipe"].partition(":")
         return open_images(list(names), features=features, size=int(size), skip_bad=source["skip_bad"])
@@ -91,7 +91,7 @@ def open_made(names: Sequence[str], source: dict[str, Any], formats: set[str]) -
         return rows
     columns = source["recipe"].removesuffix(_UNDIRECTED)
     undirected = columns != source["recipe"]
-    return edges_of(rows, columns, Reading(undirected=undirected, memory=default_memory()))
+    return edges_of(rows, columns, InputOptions(undirected=undirected, memory=default_memory()))
 
 
 class RunInputs:

@@ -49,7 +49,7 @@ def test_a_run_of_another_seed_or_hash_specification_is_not_resumed(
     run: Run, docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "run"
-    kill = "import os, lookalike.matched as m\nm.Matched.save = lambda *a: os._exit(9)\n"
+    kill = "import os, lookalike.engines.local.matched as m\nm.Matched.save = lambda *a: os._exit(9)\n"
     command = f"{kill}from lookalike.cli.main import main\nmain()"
     arguments = ["dedup", str(docs), "-o", str(out), "-q", "--seed", str(SECRET)]
     assert subprocess.run([sys.executable, "-c", command, *arguments], check=False).returncode == 9

@@ -39,12 +39,12 @@ import numpy as np
 from numba.core import types
 from numpy.typing import NDArray
 
-from lookalike.chosen_hashes import slot_hash, table_words
 from lookalike.errors import OptionError
-from lookalike.jit import array_of, device, kernel, peek, poke, trailing_zeros, tuple_of
+from lookalike.kernels.chosen_hashes import slot_hash, table_words
+from lookalike.kernels.jit import array_of, device, kernel, peek, poke, trailing_zeros, tuple_of
+from lookalike.kernels.signatures import signature_distance, turn_over
+from lookalike.kernels.simd import pointer
 from lookalike.key import TABLE_KEY
-from lookalike.signatures import signature_distance, turn_over
-from lookalike.simd import pointer
 from lookalike.spec import C1, GOLDEN, mix
 from lookalike.types import BoolArray, F64Array, I64Array, Sets, U64Array
 
@@ -74,11 +74,11 @@ _SIXTY = np.uint64(60)
 _ITEMS, _KEYS, _ENTRIES, _PAIRS, _SEEN, _EMPTY, _COMPARED, _LONGEST, _BROKEN = range(9)
 
 
-class Memory(NamedTuple):
+class AuditMemory(NamedTuple):
     """The sample, its index, what was found, and scratch.
 
     The sampled item in place s has values[offsets[s] : offsets[s + 1]], of which the first rare[s] are rare; more[s] is
-    its g, and odd[8·s : 8·(s + 1)] its odd signature (`signatures.py`); the last of those is y's. A slot of
+    its g, and odd[8·s : 8·(s + 1)] its odd signature (`kernels/signatures.py`); the last of those is y's. A slot of
     `table` is (lower half of an element, place of its list in `entries`), or 0. A list is its length and so many
     (largest |y|, s). Of two halves in one number the first is the upper one.
     """
@@ -391,7 +391,7 @@ def _compare(item, group, values, start, n, threshold, most, m):
                 m.counts[_PAIRS] += 1
 
 
-_MEMORY = tuple_of(Memory)
+_MEMORY = tuple_of(AuditMemory)
 _VALUES = array_of(np.uint64, readonly=True)
 _OFFSETS = array_of(np.int64, readonly=True)
 
@@ -649,9 +649,9 @@ def _room(sizes: I64Array, coming: I64Array, places: int) -> int:
     return max(least, min(int(mean * places), 2 * total + (1 << 20)))
 
 
-def _empty_memory(places: int, values: int, keys: int, entries: int, pairs: int, longest: int) -> Memory:
+def _empty_memory(places: int, values: int, keys: int, entries: int, pairs: int, longest: int) -> AuditMemory:
     """Room for so many sampled items, elements of them, lists, entries in lists, and pairs."""
-    return Memory(
+    return AuditMemory(
         counts=np.zeros(9, np.int64),
         items=np.empty(places, np.int64),
         ranks=np.empty(places, np.uint64),

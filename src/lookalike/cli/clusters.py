@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Unpack
 
-from lookalike.cli.options import ClustersCommand, command
-from lookalike.wording import counted
+from lookalike.cli.command_options import ClustersCommand, command
+from lookalike.wording.phrases import counted
 
 __all__ = ["clusters"]
 
@@ -22,12 +22,12 @@ def clusters(**given: Unpack[ClustersCommand]) -> None:
     quiet, json = given["quiet"], given["json"]
     from lookalike.cli import job
     from lookalike.cli.terminal import print_json, show_table
-    from lookalike.printable import spelled
+    from lookalike.wording.printable import spelled
 
     job.check_output(output, overwrite=overwrite, dry_run=dry_run, json=json, table=True)
     found = job.prepare("clusters", ClustersCommand, given).find()
-    from lookalike.io.write import save_table
-    from lookalike.results import Clusters
+    from lookalike.io.writing.table_files import save_table
+    from lookalike.runs.results import Clusters
 
     result = Clusters(found)
     if output is not None and not dry_run:

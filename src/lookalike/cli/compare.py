@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Unpack
 
-from lookalike.cli.options import CompareCommand, command
+from lookalike.cli.command_options import CompareCommand, command
 from lookalike.option_table import checked
 
 __all__ = ["compare"]
@@ -19,7 +19,7 @@ def compare(**given: Unpack[CompareCommand]) -> None:
     from lookalike.cli.side_by_side import print_side_by_side
     from lookalike.cli.terminal import announce_compiling, out, print_json
     from lookalike.errors import OptionError
-    from lookalike.explain import compare_texts
+    from lookalike.report.explain import compare_texts
     from lookalike.shingle import parse_shingle
 
     values = checked(CompareCommand, given)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Unpack
 
-from lookalike.cli.options import DedupCommand, command
-from lookalike.wording import counted
+from lookalike.cli.command_options import DedupCommand, command
+from lookalike.wording.phrases import counted
 
 __all__ = ["dedup"]
 
@@ -24,18 +24,18 @@ def dedup(**given: Unpack[DedupCommand]) -> None:
     quiet, json, workdir, resume = given["quiet"], given["json"], given["workdir"], given["resume"]
     from lookalike.cli import job
     from lookalike.cli.terminal import print_json, progress_for, say, show_table
-    from lookalike.printable import spelled
+    from lookalike.wording.printable import spelled
 
     to_folder = job.check_output(
         output, overwrite=overwrite, dry_run=dry_run, json=json, table=False, lines=given["format"] == "lines",
         resume=resume, workdir=workdir,
     )  # fmt: skip
     task = job.prepare("dedup", DedupCommand, given)
-    from lookalike.results import Dedup
+    from lookalike.runs.results import Dedup
 
     if to_folder and output is not None:
         from lookalike.run_description import describe_run
-        from lookalike.run_folder import RunFolder, results_of, write_run
+        from lookalike.runs.run_folder import RunFolder, results_of, write_run
 
         run = RunFolder(
             output, overwrite=overwrite, resume=resume, workdir=workdir, tell=lambda line: say(line, quiet=quiet)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Unpack
 
-from lookalike.cli.options import NeighborsCommand, command, typed
+from lookalike.cli.command_options import NeighborsCommand, command, typed
 from lookalike.option_table import checked
 
 __all__ = ["neighbors"]
@@ -22,18 +22,18 @@ def neighbors(**given: Unpack[NeighborsCommand]) -> None:
     output, overwrite, quiet, json = given["output"], given["overwrite"], given["quiet"], given["json"]
     from lookalike.cli import job
     from lookalike.cli.terminal import announce_compiling, print_json, progress_for, say, show_table
-    from lookalike.printable import spelled
+    from lookalike.wording.printable import spelled
 
     job.check_output(output, overwrite=overwrite, dry_run=False, json=json, table=True)
     from lookalike.config import default_memory
-    from lookalike.io.apart import Inputs
-    from lookalike.searching import find_neighbors
-    from lookalike.sources import Reading, open_inputs
+    from lookalike.io.copying.apart import Inputs
+    from lookalike.io.input_options import InputOptions, open_inputs
+    from lookalike.search.queries import find_neighbors
 
     announce_compiling(quiet)
     values = checked(NeighborsCommand, given)
     threads, images, inputs = values["threads"], values["images"] or [], values["inputs"] or []
-    reading = Reading(
+    reading = InputOptions(
         format=values["format"], skip_bad=values["skip_bad"], limit=values["limit"], images=bool(images),
         features=values["features"], size=values["size"], threads=threads or os.cpu_count() or 1,
         memory=default_memory(),

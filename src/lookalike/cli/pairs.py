@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Unpack
 
-from lookalike.cli.options import PairsCommand, command
-from lookalike.wording import counted
+from lookalike.cli.command_options import PairsCommand, command
+from lookalike.wording.phrases import counted
 
 __all__ = ["pairs"]
 
@@ -22,12 +22,12 @@ def pairs(**given: Unpack[PairsCommand]) -> None:
     quiet, json = given["quiet"], given["json"]
     from lookalike.cli import job
     from lookalike.cli.terminal import SHOWN_ROWS, print_json, progress_for, show_table
-    from lookalike.printable import spelled
+    from lookalike.wording.printable import spelled
 
     job.check_output(output, overwrite=overwrite, dry_run=dry_run, json=json, table=True)
     found = job.prepare("pairs", PairsCommand, given).find()
-    from lookalike.outcome import most_similar
-    from lookalike.results import Pairs
+    from lookalike.engines.local.result_tables import most_similar
+    from lookalike.runs.results import Pairs
 
     result = Pairs(found)
     if output is not None and not dry_run:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Unpack
 
-from lookalike.cli.options import PlanCommand, command, typed
+from lookalike.cli.command_options import PlanCommand, command, typed
 from lookalike.option_table import entries
 from lookalike.options import PlanOptions
 
@@ -34,7 +34,7 @@ def plan(**given: Unpack[PlanCommand]) -> None:
     options = {name: typed(given[name]) for name in entries(PlanOptions)}  # type: ignore[literal-required]
     chosen = _with_sample(sample, options, int(items)) if sample else _from_options(options, int(items))
     if plot is not None:
-        from lookalike.io.atomic import atomic_file
+        from lookalike.io.writing.atomic import atomic_file
 
         with atomic_file(plot, overwrite=given["overwrite"]) as part:
             part.write_text(svg(chosen), encoding="utf-8")
@@ -54,9 +54,9 @@ def plan(**given: Unpack[PlanCommand]) -> None:
 
 def _with_sample(sample: list[str], options: dict[str, Any], items: int) -> Plan:
     from lookalike.config import make_config
+    from lookalike.engines.local.planning import plan_for
+    from lookalike.engines.local.planning_sample import SAMPLE_ITEMS
     from lookalike.io import open_files
-    from lookalike.planning import plan_for
-    from lookalike.sample import SAMPLE_ITEMS
 
     return plan_for(make_config(**options), items, open_files(sample, limit=20 * SAMPLE_ITEMS))
 

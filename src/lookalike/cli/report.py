@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Unpack
 
-from lookalike.cli.options import ReportCommand, command
+from lookalike.cli.command_options import ReportCommand, command
 
 __all__ = ["report"]
 
