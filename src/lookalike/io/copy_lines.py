@@ -10,12 +10,14 @@ from functools import partial
 from json.encoder import encode_basestring
 from typing import Any
 
+import pyarrow as pa
+
 from lookalike.errors import InputError
 from lookalike.io.behind import Behind
 from lookalike.io.blocks import Block, Lines, lines_of, pick
 from lookalike.io.changes import Changes
 from lookalike.io.files import FileSource
-from lookalike.io.formats import jsonl, lines
+from lookalike.io.formats import Piece, jsonl, lines
 from lookalike.io.formats.json_rows import dump_line, load_line
 from lookalike.io.json_text import members
 from lookalike.io.limits import check_size
@@ -64,7 +66,8 @@ def copy_lines(
     row = kept = 0
     reading = source.reading(index, changes.edit_columns, on_read)
     if changes.edit is not None:
-        for block, rows, count in jsonl.parsed(place, reading):
+        for block, piece in jsonl.parsed(place, reading):
+            rows, count = _only_batch(piece), piece.count
             found = lines_of(block, blank=False, without=reading.faults.places)
             _check_lines(place.name, row, found, memory)
             mask = changes.mask(start + row, min(count, _left(source, start + row)))
@@ -87,6 +90,11 @@ def copy_lines(
         if len(mask) < len(found):
             break
     return row, kept
+
+
+def _only_batch(piece: Piece) -> pa.RecordBatch:
+    assert piece.load is not None, "all rows are wanted"
+    return next(piece.load())
 
 
 def _check_lines(name: str, row: int, found: Lines, memory: int | None) -> None:

@@ -6,6 +6,7 @@ import contextlib
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,9 @@ from lookalike.io.columns import check_types, json_type, merge, merge_json, plai
 from lookalike.io.expand import expand
 from lookalike.io.faults import FaultLog, Faults
 from lookalike.io.fields import Extent, check_columns
-from lookalike.io.formats import Piece, Reading
+from lookalike.io.formats import Reading
 from lookalike.io.places import Place
-from lookalike.io.source import BATCH_BYTES, BATCH_ROWS, Batch, Flags, OnRead, Source, cut
+from lookalike.io.source import BATCH_BYTES, BATCH_ROWS, Batch, Flags, OnRead, Piece, Source, cut, one_at_a_time
 from lookalike.io.texts import TextSource
 from lookalike.io.watch import Watch, changed
 
@@ -214,20 +215,35 @@ class FileSource:
         only: Flags | None = None,
     ) -> Iterator[Batch]:
         """Read the rows; see `Source.batches`."""
+        for piece in self.pieces(columns, on_read, expect=expect, only=only):
+            yield from piece.load()
+
+    def pieces(
+        self,
+        columns: Sequence[str] | None = None,
+        on_read: OnRead | None = None,
+        *,
+        expect: Mapping[str, Any] | None = None,
+        only: Flags | None = None,
+    ) -> Iterator[Piece]:
+        """The rows in pieces; see `Source.pieces`."""
         number = 0
-        guess: dict[str, Any] = {}
+        on_read = one_at_a_time(on_read)
         last = self._end if self._whole else None
         for index, place in enumerate(self.places):
             if self.limit is not None and number >= self.limit:
                 break
             start = self._mark(index, number)
             self.watch.check(index)
-            reading = self.reading(index, columns, on_read, expect, only, start, guess)
-            with contextlib.closing(self._pieces(place, reading)) as pieces:
+            reading = self.reading(index, columns, on_read, expect, only, start)
+            with contextlib.closing(formats.reader(place.format).pieces(place, reading)) as pieces:
                 for piece in pieces:
-                    yield from self._batches_of(piece, index, start, place, columns, expect)
                     number = start + piece.row + piece.count
                     self._end = max(self._end, min(number, self.limit or number))
+                    if piece.load is not None:
+                        load = partial(self._load, piece, index, start, place, columns, expect)
+                        count = min(number, self.limit or number) - start - piece.row
+                        yield Piece(start + piece.row, count, piece.weight, load)
                     if self.limit is not None and number >= self.limit:
                         break
             self._check_read(index, number, last)
@@ -252,14 +268,16 @@ class FileSource:
         expect: Mapping[str, Any] | None = None,
         only: Flags | None = None,
         start: int = 0,
-        guess: dict[str, Any] | None = None,
     ) -> Reading:
         """How a pass reads one file."""
         names = None if columns is None else tuple(columns)
         fixed = {name: json_type(kind) for name, kind in (expect or {}).items()}
-        if names is None and self.places[index].format == "jsonl":
-            full = self.full_schema()
-            fixed = {field.name: field.type for field in full} | fixed
+        guess: dict[str, Any] = {}
+        if self.places[index].format == "jsonl":
+            if names is None:
+                fixed = {field.name: field.type for field in self.full_schema()} | fixed
+            else:
+                guess = {field.name: field.type for field in self.schema()}
 
         def wanted(row: int, count: int) -> bool:
             return only is None or bool(only[start + row : start + row + count].any())
@@ -274,34 +292,31 @@ class FileSource:
             on_read=on_read or (lambda _: None),
             faults=self._faults[index],
             checked=names is not None and (index, names) in self._checked,
-            guess={} if guess is None else guess,
+            guess=guess,
         )
 
-    def _pieces(self, place: Place, reading: Reading) -> Any:
-        return formats.reader(place.format).pieces(place, reading)
-
-    def _batches_of(
+    def _load(
         self,
-        piece: Piece,
+        piece: formats.Piece,
         index: int,
         start: int,
         place: Place,
         columns: Sequence[str] | None,
         expect: Mapping[str, Any] | None,
     ) -> Iterator[Batch]:
-        rows = piece.rows
-        if rows is None:
-            return
-        first = start + piece.row
-        if self.limit is not None:
-            rows = rows.slice(0, self.limit - first)
-        if expect and place.format != "jsonl":
-            check_types(place.name, rows.schema, expect)
+        """The rows of a piece of a file, which must be the same file before and after."""
+        assert piece.load is not None, "it is wanted"
         row = piece.row
-        stretch = [rows] if columns is None else map(plain, stretches(rows, self._batch_bytes))
-        for part in (part for some in stretch for part in cut(some, self._batch_rows, self._batch_bytes)):
-            yield Batch(start + row, index, row, part)
-            row += part.num_rows
+        for rows in piece.load():
+            if self.limit is not None:
+                rows = rows.slice(0, max(0, self.limit - start - row))
+            if expect and place.format != "jsonl":
+                check_types(place.name, rows.schema, expect)
+            stretch = [rows] if columns is None else map(plain, stretches(rows, self._batch_bytes))
+            for part in (part for some in stretch for part in cut(some, self._batch_rows, self._batch_bytes)):
+                yield Batch(start + row, index, row, part)
+                row += part.num_rows
+        self.watch.check(index)
 
     def _mark(self, index: int, number: int) -> int:
         if index == len(self._starts):

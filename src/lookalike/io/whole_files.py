@@ -19,7 +19,7 @@ from lookalike.io.columns import check_types
 from lookalike.io.faults import FaultLog, Faults
 from lookalike.io.messages import missing_column
 from lookalike.io.places import Place
-from lookalike.io.source import Batch, Flags, OnRead
+from lookalike.io.source import Batch, Flags, OnRead, Piece, held
 from lookalike.io.watch import Watch
 from lookalike.parallel import ordered_map
 from lookalike.printable import spelled
@@ -200,6 +200,17 @@ class WholeFiles(ABC, Generic[Value]):
                     break
         if group:
             yield self._batch(first, names, group)
+
+    def pieces(
+        self,
+        columns: Sequence[str] | None = None,
+        on_read: OnRead | None = None,
+        *,
+        expect: Mapping[str, Any] | None = None,
+        only: Flags | None = None,
+    ) -> Iterator[Piece]:
+        """The rows in pieces; see `Source.pieces`."""
+        return held(self.batches(columns, on_read, expect=expect, only=only))
 
     def _tasks(self, content: bool, only: Flags | None) -> Iterator[_Task]:
         """What a pass does with each file. A file that no pass has looked at is read whatever is wanted of it."""

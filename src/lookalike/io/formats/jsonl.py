@@ -21,6 +21,7 @@ cell of every row and key of a block, so where rows share few keys it is not ask
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -53,7 +54,8 @@ __all__ = ["Sink", "count", "good_lines", "parsed", "pieces", "scan", "schema", 
 def schema(place: Place, skip_bad: bool = False) -> pa.Schema:
     """The keys of the first block with the types of their values."""
     faults = Faults(FaultLog(skip_bad))
-    for block in _blocks(place, faults, None):
+    for block in _blocks(place, faults=faults):
+        _report_deep(place, block, faults)
         types = _block_types(place, block, faults)
         if types:
             return pa.schema(list(types.items()))
@@ -78,11 +80,12 @@ def scan(place: Place, faults: Faults, limit: int | None = None) -> tuple[pa.Sch
     """
     types: dict[str, Any] = {}
     rows = size = 0
-    for block in _blocks(place, faults, None):
+    for block in _blocks(place, faults=faults):
+        _report_deep(place, block, faults)
         for name, kind in _block_types(place, block, faults).items():
             types[name] = merge_json(types.get(name, pa.null()), kind)
         faults.settle(block.end)
-        rows += len(lines_of(block, blank=False, without=faults.places))
+        rows += len(_rows_of(block, faults))
         size += len(block.data)
         check_columns(place.name, types.values(), Extent())
         if limit is not None and rows >= limit:
@@ -93,35 +96,47 @@ def scan(place: Place, faults: Faults, limit: int | None = None) -> tuple[pa.Sch
 
 def pieces(place: Place, reading: Reading) -> Generator[Piece, None, None]:
     """All rows in order; a piece per block."""
-    row = 0
-    for _, rows, count in parsed(place, reading):
-        if count:
-            yield Piece(row, count, rows)
-        row += count
+    for _, piece in parsed(place, reading):
+        if piece.count:
+            yield piece
 
 
-def parsed(place: Place, reading: Reading) -> Iterator[tuple[Block, pa.RecordBatch | None, int]]:
-    """Each block with its rows, None where none is wanted, and how many rows it holds."""
+def parsed(place: Place, reading: Reading) -> Iterator[tuple[Block, Piece]]:
+    """Each block with the piece that parses it.
+
+    A line that is not blank is a row, or an error. Only where bad rows are left out does it take parsing to know which
+    they are, once.
+    """
     parser = _Parser(place, reading)
     row = 0
-    for block in _narrow(_blocks(place, reading.faults, reading), reading):
-        rows = None
-        known = _known_count(block, reading)
-        if known is None and reading.columns == ():
-            _block_types(place, block, reading.faults)
-            known = len(lines_of(block, blank=False, without=reading.faults.places))
-        elif known is None or reading.wanted(row, known):
-            rows = parser.parse(block)
-            known = int(rows.num_rows)
+    for block in _narrow(_blocks(place, reading), reading):
+        if reading.faults.log.skip and block.end > reading.faults.judged:
+            if reading.columns == ():
+                _report_deep(place, block, reading.faults)
+                _block_types(place, block, reading.faults)
+                piece = Piece(row, len(_rows_of(block, reading.faults)), None)
+            else:
+                rows = parser.parse(block)
+                piece = Piece.held(row, rows.num_rows, rows)
+        else:
+            count = len(_rows_of(block, reading.faults))
+            wanted = reading.columns != () and reading.wanted(row, count)
+            piece = Piece(row, count, partial(parser.load, block, count) if wanted else None, len(block.data))
         reading.faults.settle(block.end)
-        yield block, rows, known
-        row += known
+        yield block, piece
+        row += piece.count
+
+
+def _rows_of(block: Block, faults: Faults) -> Lines:
+    """The lines that are rows, as far as is known."""
+    return lines_of(block, blank=False, without=faults.places)
 
 
 def good_lines(place: Place, faults: Faults, reading: Reading) -> Iterator[tuple[Block, Lines]]:
     """Each block with the lines that are rows, without parsing them; bad rows must be known by now."""
-    for block in _blocks(place, faults, reading):
-        yield block, lines_of(block, blank=False, without=faults.places)
+    for block in _blocks(place, reading):
+        _report_deep(place, block, faults)
+        yield block, _rows_of(block, faults)
 
 
 class Sink:
@@ -139,15 +154,18 @@ class Sink:
         """Nothing is held back."""
 
 
-def _blocks(place: Place, faults: Faults, reading: Reading | None) -> Iterator[Block]:
-    for block in blocks(place, faults, reading.on_read if reading else None):
+def _blocks(place: Place, reading: Reading | None = None, faults: Faults | None = None) -> Iterator[Block]:
+    for block in blocks(place, reading.faults if reading else faults, reading.on_read if reading else None):
         if block.line == 1 and place.name.lower().endswith(".json") and block.data.lstrip()[:1] == b"[":
             raise InputError(
                 f"{place.name}: holds one JSON array; one object per line is needed (jq -c '.[]' makes that)"
             )
-        for number in too_deep(block).tolist():
-            faults.report(number, f"{place.name}:{number}: nested more than {DEEPEST} levels deep")
         yield block
+
+
+def _report_deep(place: Place, block: Block, faults: Faults) -> None:
+    for number in too_deep(block).tolist():
+        faults.report(number, f"{place.name}:{number}: nested more than {DEEPEST} levels deep")
 
 
 def _narrow(whole: Iterator[Block], reading: Reading) -> Iterator[Block]:
@@ -158,13 +176,6 @@ def _narrow(whole: Iterator[Block], reading: Reading) -> Iterator[Block]:
     lines = rows_at_once(sum(map(fields_in, reading.fixed.values())))
     for block in whole:
         yield from block.cut(lines)
-
-
-def _known_count(block: Block, reading: Reading) -> int | None:
-    """The rows of a block that an earlier pass looked at; None if it has to be parsed."""
-    if block.end > reading.faults.judged:
-        return None
-    return len(lines_of(block, blank=False, without=reading.faults.places))
 
 
 def _block_types(place: Place, block: Block, faults: Faults) -> dict[str, Any]:
@@ -181,37 +192,40 @@ def _block_types(place: Place, block: Block, faults: Faults) -> dict[str, Any]:
 
 
 class _Parser:
-    """Parses the blocks of one file, and remembers the types of the last one as a guess for the next."""
+    """Parses the blocks of one file, in any order and on any thread: each is parsed as if there was no other."""
 
     def __init__(self, place: Place, reading: Reading) -> None:
         self._place = place
         self._reading = reading
         self._columns = reading.columns if reading.columns is not None else tuple(reading.fixed)
-        self._guess = reading.guess
-        self._checked = reading.checked or reading.columns is None
+
+    def load(self, block: Block, count: int) -> Iterator[pa.RecordBatch]:
+        """The rows of a block of which the number is known."""
+        rows = self.parse(block)
+        assert rows.num_rows == count, "a line is a row or an error"
+        yield rows
 
     def parse(self, block: Block) -> pa.RecordBatch:
         """The rows of a block, without bad ones."""
+        _report_deep(self._place, block, self._reading.faults)
+        checked = self._reading.checked or self._reading.columns is None or block.line > 1
         if len(block.data) >= _LARGEST_LINE:
             raise InputError(f"{self._place.name}:{block.line}: a line of more than 2 GB can not be read")
         data, expected = self._good(block)
         if expected is None:
-            return self._slow(block)
+            return self._slow(block, checked)
         if data.isspace() or not data:
             return _batch(pa.table({name: pa.nulls(0, self._type(name)) for name in self._columns}))
         for attempt in (self._told, self._inferred):
             if attempt == self._inferred and not few_cells(block):
                 break
             try:
-                table = attempt(data)
-                if table is None or table.num_rows != expected or _lossy(table, self._reading.fixed):
-                    continue
-                rows = _batch(table)
-                self._guess.update({field.name: field.type for field in table.schema})
+                table = attempt(data, checked)
+                if table is not None and table.num_rows == expected and not _lossy(table, self._reading.fixed):
+                    return _batch(table)
             except (pa.ArrowException, UnicodeDecodeError):  # also for a key that is not UTF-8
                 continue
-            return rows
-        return self._slow(block)
+        return self._slow(block, checked)
 
     def _good(self, block: Block) -> tuple[bytes, int | None]:
         """The block without lines that are known to be bad, and how many rows are left, None if not all are objects."""
@@ -222,25 +236,26 @@ class _Parser:
         return b"".join(pick(block, lines, np.ones(len(lines), np.bool_))), _rows_in(block, lines)
 
     def _type(self, name: str) -> Any:
-        return self._reading.fixed.get(name, self._guess.get(name, pa.null()))
+        return self._reading.fixed.get(name, self._reading.guess.get(name, pa.null()))
 
-    def _told(self, data: bytes) -> pa.Table | None:
-        """Parse with all types given: by the caller, or as in the block before.
+    def _told(self, data: bytes, checked: bool) -> pa.Table | None:
+        """Parse with all types given: by the caller, or as in the first block of the input.
 
         A guessed type with fields is no use: fields that only this block has would be passed over.
         """
         for name in self._columns:
-            if name not in self._reading.fixed and ("struct" in str(self._guess.get(name, "struct"))):
+            if name not in self._reading.fixed and "struct" in str(self._reading.guess.get(name, "struct")):
                 return None
-        if not self._checked:
+        if not checked:
             return None
         return _read(data, pa.schema([(name, self._type(name)) for name in self._columns]), "ignore")
 
-    def _inferred(self, data: bytes) -> pa.Table:
+    def _inferred(self, data: bytes, checked: bool) -> pa.Table:
         """Parse with the types that Arrow finds, except for dates."""
         told = {name: self._reading.fixed[name] for name in self._columns if name in self._reading.fixed}
-        table = _read(data, pa.schema(list(told.items())) if told and self._checked else None, "infer")
-        self._check(table.schema.names)
+        table = _read(data, pa.schema(list(told.items())) if told and checked else None, "infer")
+        if not checked:
+            self._check(table.schema.names)
         found = {field.name: field.type for field in table.schema}
         types = {name: told.get(name, _undated(found.get(name, pa.null()))) for name in self._columns}
         if any(found.get(name) != kind for name, kind in types.items()):
@@ -248,13 +263,11 @@ class _Parser:
         return table.select(list(self._columns))
 
     def _check(self, names: list[str]) -> None:
-        if not self._checked:
-            for column in self._columns:
-                if column not in names:
-                    raise InputError(missing_column(self._place.name, column, names))
-            self._checked = True
+        for column in self._columns:
+            if column not in names:
+                raise InputError(missing_column(self._place.name, column, names))
 
-    def _slow(self, block: Block) -> pa.RecordBatch:
+    def _slow(self, block: Block, checked: bool) -> pa.RecordBatch:
         reading, name = self._reading, self._place.name
         rows = []
         for number, row in objects(block, name, reading.faults):
@@ -263,14 +276,13 @@ class _Parser:
                 reading.faults.report(number, f"{name}:{number}: {problem}")
             else:
                 rows.append(row)
-        if rows and not self._checked:
+        if rows and not checked:
             self._check(list(dict.fromkeys(key for row in rows for key in row)))
         types = types_of(rows, [column for column in self._columns if column not in reading.fixed])
         arrays = [
             array_of([row.get(column) for row in rows], reading.fixed.get(column, types.get(column)))
             for column in self._columns
         ]
-        self._guess.update({name: array.type for name, array in zip(self._columns, arrays, strict=True)})
         return pa.RecordBatch.from_arrays(arrays, names=list(self._columns))
 
 

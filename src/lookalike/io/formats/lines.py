@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -45,12 +46,14 @@ def pieces(place: Place, reading: Reading) -> Generator[Piece, None, None]:
     row = 0
     for block in blocks(place, reading.faults, reading.on_read):
         reading.faults.settle(block.end)
-        rows = None
-        if reading.wanted(row, block.count):
-            names = list(reading.columns) if reading.columns is not None else list(_COLUMNS)
-            rows = pa.RecordBatch.from_arrays([_texts(block)] * len(names), names=names)
-        yield Piece(row, block.count, rows)
+        wanted = reading.wanted(row, block.count)
+        yield Piece(row, block.count, partial(_load, block, reading) if wanted else None, len(block.data))
         row += block.count
+
+
+def _load(block: Block, reading: Reading) -> Iterator[pa.RecordBatch]:
+    names = list(reading.columns) if reading.columns is not None else list(_COLUMNS)
+    yield pa.RecordBatch.from_arrays([_texts(block)] * len(names), names=names)
 
 
 def good_lines(place: Place, faults: Faults, reading: Reading) -> Iterator[tuple[Block, Lines]]:

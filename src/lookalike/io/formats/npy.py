@@ -88,7 +88,7 @@ def array_pieces(
         fresh = size * end // rows - told
         told += fresh
         reading.on_read(fresh)
-        yield Piece(row, end - row, batch)
+        yield Piece.held(row, end - row, batch)
 
 
 def _step(fields: pa.Schema, reading: Reading) -> int:
