@@ -17,8 +17,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from lookalike.auditing import Auditing
-from lookalike.certify.audit import Audited, ranks_of
+from lookalike.certify.audit import Audited
 from lookalike.certify.checks import ItemCheck
+from lookalike.certify.sample_index import ranks_of
 from lookalike.cluster.keep import KeepPolicy, KeepValues
 from lookalike.collection import Collection, rows_from
 from lookalike.collide.group import PROBE
@@ -182,6 +183,8 @@ def sketch(
             sketches.finish()
         finally:
             sketches.close()
+            if audit is not None:
+                audit.close()
         if counts.rows == 0:
             files = collection.items.source.files
             raise InputError("there are no items" + (f" in {', '.join(files[:3])}" if files else ""))

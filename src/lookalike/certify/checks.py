@@ -21,7 +21,7 @@ from functools import lru_cache
 import numpy as np
 import pyarrow as pa
 
-from lookalike.certify.audit import ranks_of
+from lookalike.certify.sample_index import ranks_of
 from lookalike.shingle import Shingle
 from lookalike.twin import hashing, text
 from lookalike.types import BoolArray, I64Array, Sets, U32Array, U64Array
