@@ -45,6 +45,7 @@ from typing import Any
 from lookalike.config import make_config
 from lookalike.errors import OptionError
 from lookalike.io import Source, open_source
+from lookalike.io.source import batch_bytes_for
 from lookalike.pipeline import Found, find
 from lookalike.planning import plan_for
 from lookalike.progress import SILENT, Progress
@@ -199,7 +200,8 @@ def _find(verb: str, items: Any, options: dict[str, Any]) -> Found:
     progress: Progress = options.pop("progress", SILENT)
     against = options.pop("against", None)
     config = make_config(**options)
-    reading["memory"] = config.memory
+    reading["memory"], reading["threads"] = config.memory, config.threads
+    reading["batch_bytes"] = batch_bytes_for(config.memory, config.threads)
     other = None if against is None else open_source(against, **{k: v for k, v in reading.items() if k != "limit"})
     found = find(open_source(items, **reading), config, progress, verb=verb, against=other)
     check_strict(found)

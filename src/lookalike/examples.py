@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 
 from lookalike.explain import compare_texts
+from lookalike.items import ItemPiece
 from lookalike.outcome import ids_of
+from lookalike.parallel import ordered_map
 from lookalike.pipeline import Found
 from lookalike.specimens import Specimens
 from lookalike.types import BoolArray, F64Array, I64Array
@@ -47,8 +49,13 @@ def _read(found: Found, items: list[int]) -> dict[int, str]:
     specimens = Specimens(np.array(items, np.int64), found.items.form)
     wanted = np.zeros(len(found.matched.folds.leader), np.bool_)
     wanted[specimens.items] = True
-    for batch in found.collection.again(wanted, lambda amount: None):
-        specimens.catch(batch.first, batch.values)
+
+    def catch(piece: ItemPiece) -> None:
+        for batch in piece.load():
+            specimens.catch(batch.first, batch.values)
+
+    for _ in ordered_map(catch, found.collection.pieces_again(wanted, lambda amount: None), found.config.threads):
+        pass
     return specimens.texts
 
 

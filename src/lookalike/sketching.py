@@ -181,10 +181,12 @@ def sketch(
                         ceiling.check()
                     passing.end(part)
             sketches.finish()
-        finally:
-            sketches.close()
+        except BaseException:
             if audit is not None:
                 audit.close()
+            raise
+        finally:
+            sketches.close()
         if counts.rows == 0:
             files = collection.items.source.files
             raise InputError("there are no items" + (f" in {', '.join(files[:3])}" if files else ""))

@@ -42,8 +42,8 @@ def test_threads_that_probe_at_once_find_what_one_after_another_finds(batch: int
             some = parts[begin : begin + 3]
             for first, sets in some:
                 audit.enter(first, sets)
-            for found in [pool.submit(audit.probe, first, sets) for first, sets in some]:
-                audit.note(found.result())
+            for probing in [pool.submit(audit.probe, first, sets) for first, sets in some]:
+                audit.note(probing.result())
     expected = twin.audited(items, 0.6, sample=60, seed=3, most=most)
     found = audit.finish()
     assert found.items.tolist() == expected.items

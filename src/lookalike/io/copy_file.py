@@ -95,7 +95,7 @@ class FileCopy:
                     batch_bytes=room.batch_bytes,
                     memory=room.memory,
                 )
-                with contextlib.closing(parquet.pieces(source.places[index], reading)) as pieces:
+                with contextlib.closing(parquet.groups(source.places[index], reading)) as pieces:
                     for piece in pieces:
                         number, count = self._number, self._within(source, piece)
                         if piece.load is not None:

@@ -36,6 +36,7 @@ def open_files(
     batch_rows: int = BATCH_ROWS,
     batch_bytes: int = BATCH_BYTES,
     memory: int | None = None,
+    threads: int = 1,
 ) -> Source:
     """Open files, patterns, folders, fsspec addresses or "-" (standard input) as one source.
 
@@ -46,12 +47,13 @@ def open_files(
         limit: read only the first so many rows.
         batch_rows, batch_bytes: how much a batch may hold.
         memory: what a run may hold; a row that is too large for it is refused before it is all in memory.
+        threads: how many will read pieces at once.
     """
     formats.check_format(format)
     check_limits(limit, batch_rows, batch_bytes)
     places = [replace(place, memory=memory) for place in expand(paths, format)]
     kind = TextSource if places[0].format == "text" else FileSource
-    return kind(places, FaultLog(skip_bad), limit, batch_rows, batch_bytes)
+    return kind(places, FaultLog(skip_bad), limit, batch_rows, batch_bytes, threads)
 
 
 def check_limits(limit: int | None, batch_rows: int, batch_bytes: int) -> None:
@@ -65,8 +67,9 @@ class FileSource:
     """The rows of one or more table files, numbered through."""
 
     def __init__(
-        self, places: list[Place], log: FaultLog, limit: int | None, batch_rows: int, batch_bytes: int
+        self, places: list[Place], log: FaultLog, limit: int | None, batch_rows: int, batch_bytes: int, threads: int = 1
     ) -> None:
+        self._threads = threads
         self.places = places
         self.limit = limit
         self.watch = Watch(places)
@@ -293,6 +296,7 @@ class FileSource:
             faults=self._faults[index],
             checked=names is not None and (index, names) in self._checked,
             guess=guess,
+            threads=self._threads,
         )
 
     def _load(

@@ -18,6 +18,8 @@ from lookalike.errors import InputError, ItemError
 BATCH_ROWS = 65_536
 # 16 MiB of text is 0.05 s of tokenising on one core: little to hold, long enough that calls cost nothing.
 BATCH_BYTES = 16 << 20
+# Text that all threads hold at once, one batch each: many threads are no reason for a program to take gigabytes.
+_IN_FLIGHT = 128 << 20
 
 OnRead = Callable[[int], None]
 Flags = npt.NDArray[np.bool_]
@@ -187,7 +189,7 @@ def locating(batch: Batch, source: Source, rows: npt.NDArray[np.int64] | None = 
 
 def batch_bytes_for(memory: int, threads: int) -> int:
     """How large a batch may be: several are in flight for each thread, and each needs a few times its text."""
-    return max(1 << 20, min(BATCH_BYTES, memory // (16 * (threads + 1))))
+    return max(1 << 20, min(BATCH_BYTES, _IN_FLIGHT // threads, memory // (16 * (threads + 1))))
 
 
 def cut(rows: pa.RecordBatch, most_rows: int, most_bytes: int) -> Iterator[pa.RecordBatch]:

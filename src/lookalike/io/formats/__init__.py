@@ -94,6 +94,7 @@ class Reading:
         faults: the bad rows of this file.
         checked: an earlier pass found these columns in this file.
         guess: the types that JSONL columns have in the first block of the input, to try first.
+        threads: how many work on the pieces.
         memory: bytes that may be held; a row that is too large for it is an error. None for no limit.
     """
 
@@ -108,6 +109,7 @@ class Reading:
     checked: bool = False
     guess: Mapping[str, Any] = field(default_factory=dict)
     memory: int | None = None
+    threads: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,10 @@ from bisect import bisect_right
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -28,6 +30,7 @@ from lookalike.io.columns import is_text, stretches
 from lookalike.io.crew import Crew
 from lookalike.io.footer import Footer, read_footer
 from lookalike.io.formats import Piece, Reading
+from lookalike.io.formats.pages import Pages, pages_of
 from lookalike.io.formats.row_groups import Encoded, Stitched, encode
 from lookalike.io.limits import check_rows, check_size, check_whole, size_of
 from lookalike.io.messages import missing_column, reason
@@ -36,6 +39,9 @@ from lookalike.io.places import reading as naming
 from lookalike.io.sound import check_sound
 
 _BUFFER_BYTES = 1 << 20
+# A row group up to this size is decoded whole, whatever is wanted of it; of others it is asked at so many places.
+_SMALL_GROUP = 1 << 20
+_LOOKS = 16
 # The row groups of tables we make: what DuckDB and Spark write, and what fits a small budget.
 _GROUP_ROWS = 122_880
 _GROUP_BYTES = 128 << 20
@@ -46,7 +52,7 @@ _MOST_GROUP_ROWS = 64 << 20
 # Encodings that a writer uses only where it is told to.
 _CHOSEN_ENCODINGS = ("BYTE_STREAM_SPLIT", "DELTA_BINARY_PACKED", "DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY")
 
-__all__ = ["Layout", "Sink", "count", "largest_group", "pieces", "schema"]
+__all__ = ["Layout", "Sink", "count", "groups", "largest_group", "pieces", "schema"]
 
 
 def schema(place: Place, skip_bad: bool = False) -> pa.Schema:
@@ -69,7 +75,28 @@ def largest_group(place: Place) -> int:
 
 
 def pieces(place: Place, reading: Reading) -> Generator[Piece, None, None]:
-    """All rows in order, a piece per row group; of which nothing is wanted is not decoded."""
+    """All rows in order, a piece per row group; of which nothing is wanted is not decoded.
+
+    A row group of several batches falls into as many pieces, and so does one of which only some rows are wanted, where
+    pages can be told apart. Where they cannot, it is decoded here, on one thread, if there are others to work on it.
+    """
+    for groups, group, piece in _grouped(place, reading):
+        if piece.load is None or piece.weight <= _SMALL_GROUP:
+            yield piece
+        elif not groups.is_wanted_whole(piece) or (reading.threads > 1 and piece.weight > 2 * reading.batch_bytes):
+            yield from groups.parts(group, piece)
+        else:
+            yield piece
+
+
+def groups(place: Place, reading: Reading) -> Generator[Piece, None, None]:
+    """All rows in order, a piece per row group; those of which nothing is wanted are not decoded."""
+    for _, _, piece in _grouped(place, reading):
+        yield piece
+
+
+def _grouped(place: Place, reading: Reading) -> Generator[tuple[_Groups, int, Piece], None, None]:
+    """Each row group as a piece, with its number."""
     if 0 in reading.faults.places:
         return
     try:
@@ -79,18 +106,18 @@ def pieces(place: Place, reading: Reading) -> Generator[Piece, None, None]:
         return
     with file:
         reading.faults.settle(1)
-        metadata, schema = file.metadata, file.schema_arrow
-    names = _checked(place, schema, reading)
-    groups = _Groups(place, metadata, schema, footer, names, reading, place.size() or 0)
-    row = 0
-    for group in range(metadata.num_row_groups):
-        count = metadata.row_group(group).num_rows
-        if reading.wanted(row, count):
-            yield Piece(row, count, partial(groups.load, group, row, count), groups.weight(group))
-        else:
-            reading.on_read(groups.stored(row, row + count))
-            yield Piece(row, count, None)
-        row += count
+        schema = file.schema_arrow
+        names = _checked(place, schema, reading)
+        groups = _Groups(place, file, schema, footer, names, reading, place.size() or 0)
+        row = 0
+        for group in range(file.num_row_groups):
+            count = file.metadata.row_group(group).num_rows
+            if reading.wanted(row, count):
+                yield groups, group, Piece(row, count, partial(groups.load, group, row, count), groups.weight(group))
+            else:
+                reading.on_read(groups.stored(row, row + count))
+                yield groups, group, Piece(row, count, None)
+            row += count
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +125,8 @@ class _Groups:
     """The row groups of a file, each read by whoever asks for it, through a handle of its own."""
 
     place: Place
-    metadata: Any
+    # Open while pieces are made, and asked for no rows: those who load pieces have handles of their own.
+    file: Any
     schema: pa.Schema
     footer: Footer
     names: list[str] | None
@@ -111,7 +139,7 @@ class _Groups:
         at_once = _rows_at_once(place, self.footer, group, count, names, reading)
         coded = _coded_columns(self.schema, self.footer, group, names)
         done = 0
-        with _opened(place, self.metadata, coded) as file:
+        with _opened(place, self.file.metadata, coded) as file:
             if coded:
                 decoded = _from_dictionaries(place, file, self.schema, group, at_once, names, reading, coded)
             else:
@@ -124,9 +152,51 @@ class _Groups:
         if done != count:
             raise InputError(f"{place.name}: row group {group} has {done} rows instead of {count}")
 
+    def is_wanted_whole(self, piece: Piece) -> bool:
+        """Whether there are wanted rows all over a row group, as far as a few looks tell."""
+        looks = np.linspace(0, piece.count, min(piece.count, _LOOKS) + 1).astype(np.int64)
+        return all(self.reading.wanted(piece.row + begin, end - begin) for begin, end in pairwise(looks.tolist()))
+
+    def parts(self, group: int, whole: Piece) -> Iterator[Piece]:
+        """The pieces of a row group."""
+        pages = None
+        if not self.place.remote:
+            names = self.schema.names if self.names is None else self.names
+            pages = pages_of(self.place.path, self.file, self.schema, self.footer, group, names)
+        if pages is None and self.reading.threads == 1:
+            yield whole
+            return
+        if pages is None:
+            row = whole.row
+            assert whole.load is not None, "it is wanted"
+            for rows in whole.load():
+                yield Piece.held(row, rows.num_rows, rows)
+                row += rows.num_rows
+            return
+        first = whole.row
+
+        def wanted(row: int, count: int) -> bool:
+            return self.reading.wanted(first + row, count)
+
+        for begin, end, weight in pages.stretches(self.reading.batch_bytes, wanted):
+            load = None if weight is None else partial(self._load_pages, group, first, pages, begin, end)
+            if load is None:
+                self.reading.on_read(self.stored(first + begin, first + end))
+            yield Piece(first + begin, end - begin, load, weight or 0)
+
+    def _load_pages(self, group: int, first: int, pages: Pages, begin: int, end: int) -> Iterator[pa.RecordBatch]:
+        """The rows begin … end of a row group, the first of which is row `first` of the file."""
+        place, reading = self.place, self.reading
+        _rows_at_once(place, self.footer, group, pages.rows, self.names, reading)  # refuses what is too large
+        with naming(f"{place.name}: row group {group}"):
+            rows = pages.decode(begin, end)
+        check_rows(place.name, first + begin, rows, reading.memory)
+        yield rows
+        reading.on_read(self.stored(first + begin, first + end))
+
     def stored(self, row: int, end: int) -> int:
         """The share of the file's bytes that rows have, for progress."""
-        size, total = self.size, max(1, int(self.metadata.num_rows))
+        size, total = self.size, max(1, int(self.file.metadata.num_rows))
         return size * end // total - size * row // total
 
     def weight(self, group: int) -> int:
