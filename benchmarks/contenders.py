@@ -81,7 +81,7 @@ def _count(shingles: Callable[[str], list[str]]) -> Callable[[str], int]:
 
 def lookalike_sketch(texts: pa.Array) -> object:
     """The library under test: an Arrow string array to a uint32 array, documents x K, on one thread."""
-    from lookalike.represent.text import shingle_texts
+    from lookalike.represent.text_sets import shingle_texts
     from lookalike.shingle import Shingle
     from lookalike.sketch.minhash import constants, sketch_sets
 

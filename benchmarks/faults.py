@@ -19,11 +19,11 @@ import numpy as np
 
 import lookalike
 from lookalike.collide.buckets import Walk
-from lookalike.comparing import Comparing
-from lookalike.measures.sets import Jaccard
-from lookalike.represent import text as represent_text
+from lookalike.engines.local.compare_pass import Comparing
+from lookalike.engines.local.store.matches import Matches
+from lookalike.measures.set_measures import Jaccard
+from lookalike.represent import text_sets as represent_text
 from lookalike.sketch import minhash
-from lookalike.store.matches import Matches
 from lookalike.types import F64Array, I64Array, Sets, U32Array, U64Array
 
 Fault = Callable[[ExitStack, np.random.Generator], None]
@@ -93,7 +93,7 @@ def repeated_bands(stack: ExitStack, rng: np.random.Generator) -> None:
         a[half : 2 * half], b[half : 2 * half] = a[:half], b[:half]
         return a, b
 
-    stack.enter_context(mock.patch("lookalike.measures.sets.constants", constants))
+    stack.enter_context(mock.patch("lookalike.measures.set_measures.constants", constants))
 
 
 def garbage_sketches(stack: ExitStack, rng: np.random.Generator) -> None:
@@ -119,7 +119,7 @@ def last_word(stack: ExitStack, rng: np.random.Generator) -> None:
         texts = [None if each is None else each.rpartition(" ")[0] for each in items.to_pylist()]
         return whole(pa.array(texts, items.type), *arguments, **options)
 
-    stack.enter_context(mock.patch("lookalike.measures.texts.shingle_texts", shingled))
+    stack.enter_context(mock.patch("lookalike.measures.shingled_texts.shingle_texts", shingled))
 
 
 FAULTS: list[Fault] = [

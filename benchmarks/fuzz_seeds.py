@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lookalike.io.formats import thrift
+from lookalike.io.reading.formats import thrift
 
 __all__ = ["ENDINGS", "FORMATS", "case"]
 

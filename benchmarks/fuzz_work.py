@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.kill import digest
-from lookalike.io.owned import MARK
+from lookalike.io.writing.owned import MARK
 
 CANARY = "thesis.txt"
 SECONDS = 120
@@ -96,8 +96,8 @@ def forked(work: Callable[[], int], log: Path) -> int:
 def dedup(home: Path, output: str, options: list[str], kill_in: tuple[str, int] | None = None) -> int:
     """Run the command in a folder; SIGKILL at a step of a stage."""
     from lookalike.cli import job, main, terminal
-    from lookalike.io.owned import OwnedFolder
-    from lookalike.progress import Progress, Stage
+    from lookalike.io.writing.owned import OwnedFolder
+    from lookalike.wording.progress import Progress, Stage
 
     os.chdir(home)
     wanted, step = kill_in or ("", 0)
@@ -306,9 +306,9 @@ def main() -> None:
 
 def load() -> Any:
     """Import what a run needs, so that its processes begin with it."""
-    from lookalike import run_folder
     from lookalike.cli import main
     from lookalike.represent import weights
+    from lookalike.runs import run_folder
 
     return main, run_folder, weights
 

@@ -19,7 +19,7 @@ from benchmarks.hostile_trials import Trial, shuffled
 from benchmarks.hostile_truth import Truth, raw_of, shingles_of, truth_of
 from benchmarks.hostile_ways import hand_over
 from lookalike.errors import LookalikeError
-from lookalike.explain import compare_texts
+from lookalike.report.explain import compare_texts
 from lookalike.shingle import parse_shingle
 
 __all__ = ["judge"]

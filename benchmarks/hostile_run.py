@@ -17,8 +17,8 @@ import lookalike
 from benchmarks.hostile_trials import Trial
 from benchmarks.hostile_truth import Truth
 from benchmarks.hostile_ways import hand_over
+from lookalike.engines.local.result_tables import pairs_table
 from lookalike.errors import LookalikeError
-from lookalike.outcome import pairs_table
 
 __all__ = ["Answer", "Verdict", "called", "ends", "run"]
 

@@ -26,7 +26,7 @@ from typing import Any
 # never entered; its steps are counted and printed instead.
 _CHILD = """
 import os, signal, sys, contextlib
-from lookalike.progress import Progress, Stage
+from lookalike.wording.progress import Progress, Stage
 from lookalike.cli import dedup, job, terminal
 wanted, step = sys.argv[1], int(sys.argv[2])
 steps = {}

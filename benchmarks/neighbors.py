@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.embeddings import F32Array, Timed, glove, made, threads_of
-from lookalike.nearest import Nearest
+from lookalike.search.nearest import Nearest
 
 K = 10
 I64Array = NDArray[np.int64]

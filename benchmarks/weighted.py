@@ -30,11 +30,11 @@ from rich.table import Table
 from benchmarks.collection import Recipe, documents, families, is_copy
 from benchmarks.sketch import pin_to_one_core
 from lookalike.represent.document_counts import Frequencies
-from lookalike.represent.text import shingle_texts
+from lookalike.represent.text_sets import shingle_texts
 from lookalike.represent.weights import bm25, count_shingles, tf_idf
 from lookalike.shingle import Shingle, parse_shingle
+from lookalike.sketch.dart_minhash import sketch_bags
 from lookalike.sketch.minhash import constants, sketch_sets
-from lookalike.sketch.weighted import sketch_bags
 from lookalike.types import Sets
 from lookalike.verify.weighted import bag_rows, weighted_jaccard
 

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import lookalike
-from lookalike.progress import Progress, Stage
+from lookalike.wording.progress import Progress, Stage
 
 TEXTS = ["the cat sat on the mat", "a dog barked", "The cat sat on the mat!", "the cat sat on a mat"]
 OPTIONS: dict[str, Any] = {"shingle": "word:2", "threshold": 0.3, "bands": 200, "rows": 1}

@@ -12,7 +12,7 @@ import networkx
 import pytest
 
 import lookalike
-from lookalike.jit import Kernel
+from lookalike.kernels.jit import Kernel
 
 ROOT = Path(lookalike.__file__).parent
 
@@ -109,7 +109,7 @@ FILES = sorted(path for path in ROOT.rglob("*.py") if path.name != "__main__.py"
 
 
 def module_of(path: Path) -> str:
-    """`lookalike.io.formats` for the file of a module or of a package."""
+    """`lookalike.io.reading.formats` for the file of a module or of a package."""
     parts = path.relative_to(ROOT.parent).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 

@@ -13,7 +13,7 @@ import pytest
 from lookalike.key import MOST_SEED, PUBLIC_KEY, TOKEN, key_of, seed_shown, sketch_seed
 from lookalike.represent.bags import bags
 from lookalike.represent.elements import hash_cells, hash_ints, hash_raw, hash_strings
-from lookalike.represent.text import shingle_texts, spans_of
+from lookalike.represent.text_sets import shingle_texts, spans_of
 from lookalike.represent.vectors import dense, packed_bits
 from lookalike.represent.weights import count_shingles
 from lookalike.shingle import parse_shingle

@@ -14,9 +14,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import lookalike
-from lookalike import frequencies, planning
+from lookalike.engines.local import frequency_pass as frequencies
+from lookalike.engines.local import planning
+from lookalike.engines.local.store.work_folder import Work
 from lookalike.represent.document_counts import Frequencies
-from lookalike.store.work import Work
 from tests.near_copies import near_copies
 from tests.plain_sets import plain_sets
 
@@ -118,9 +119,9 @@ def test_a_long_run_is_planned_on_its_data_in_memory_too(tmp_path: Path) -> None
     flat = pa.array(rng.integers(0, 60, 220_000 * 5))
     table = pa.table({"items": pa.FixedSizeListArray.from_arrays(flat, 5).cast(pa.list_(pa.int64()))})
     pq.write_table(table, tmp_path / "x.parquet")
-    from lookalike.collection import open_collection
     from lookalike.config import make_config
     from lookalike.io import open_source
+    from lookalike.items.collection import open_collection
 
     plans = []
     for items in (table, tmp_path / "x.parquet"):
@@ -153,7 +154,7 @@ def test_counts_are_the_same_in_memory_and_in_a_file(tmp_path: Path) -> None:
 def test_rows_are_counted_as_they_are_read(tmp_path: Path) -> None:
     from lookalike.config import make_config
     from lookalike.io import open_source
-    from lookalike.items import open_items
+    from lookalike.items.from_rows import open_items
 
     (tmp_path / "a.jsonl").write_text('\n{"text": "a b"}\n   \n{"text": "c"}')
     (tmp_path / "a.csv").write_text('text\n"a\nb"\nc\n')

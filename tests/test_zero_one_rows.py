@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 import lookalike
 from lookalike.config import make_config
+from lookalike.engines.local.pipeline import find
 from lookalike.errors import InputError
 from lookalike.io import open_source
-from lookalike.pipeline import find
-from lookalike.reporting import compared
+from lookalike.report.plain_data import compared
 
 ROWS = [[1, 0, 1, 1, 1], [1, 0, 0, 1, 1], [0, 1, 0, 0, 0], [0, 0, 0, 0, 0]]
 HOW = r"vectors='\w+' \(--vectors \w+\).*sets='\w+' \(--sets \w+\)"

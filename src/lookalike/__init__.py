@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from lookalike.api import clusters, dedup, edges, images, neighbors, pairs, plan
     from lookalike.errors import InputError, LookalikeError, OptionError, OutputError
-    from lookalike.results import Clusters, Dedup, Pairs
-    from lookalike.searching import Neighbors
+    from lookalike.runs.results import Clusters, Dedup, Pairs
+    from lookalike.search.queries import Neighbors
     from lookalike.theory import Plan
 
 __all__ = [
@@ -39,14 +39,14 @@ __all__ = [
 __version__ = "0.1.0"
 
 _HOME = {
-    "Clusters": "results",
-    "Dedup": "results",
+    "Clusters": "runs.results",
+    "Dedup": "runs.results",
     "InputError": "errors",
     "LookalikeError": "errors",
-    "Neighbors": "searching",
+    "Neighbors": "search.queries",
     "OptionError": "errors",
     "OutputError": "errors",
-    "Pairs": "results",
+    "Pairs": "runs.results",
     "Plan": "theory",
     "clusters": "api",
     "dedup": "api",

@@ -43,18 +43,18 @@ from inspect import Parameter, Signature, signature
 from typing import Any
 
 from lookalike.config import make_config
+from lookalike.engines.local.pipeline import Found, find
+from lookalike.engines.local.planning import plan_for
 from lookalike.errors import OptionError
 from lookalike.io import Source, open_source
+from lookalike.io.input_options import InputOptions, edges_of
 from lookalike.io.source import batch_bytes_for
-from lookalike.pipeline import Found, find
-from lookalike.planning import plan_for
-from lookalike.progress import SILENT, Progress
-from lookalike.reporting import check_strict
-from lookalike.results import Clusters, Dedup, Pairs
-from lookalike.searching import Neighbors, find_neighbors
-from lookalike.sources import Reading, edges_of
+from lookalike.report.plain_data import check_strict
+from lookalike.runs.results import Clusters, Dedup, Pairs
+from lookalike.search.queries import Neighbors, find_neighbors
 from lookalike.theory import Plan
 from lookalike.theory import plan as choose
+from lookalike.wording.progress import SILENT, Progress
 
 __all__ = ["clusters", "dedup", "edges", "images", "neighbors", "pairs", "plan"]
 
@@ -146,13 +146,13 @@ def edges(
     [{'a': 'ann', 'b': 'bob', 'similarity': 1.0}]
     """
     return edges_of(
-        open_source(items, **reading), ",".join(filter(None, (of, by, weight))), Reading(undirected=undirected)
+        open_source(items, **reading), ",".join(filter(None, (of, by, weight))), InputOptions(undirected=undirected)
     )
 
 
 def images(paths: Any, *, features: str = "pixels", size: int | None = None, **reading: Any) -> Source:
     """Pictures as items: every picture below a folder, as a vector (`pixels`, `raw`) or as bits (`dhash`, `phash`)."""
-    from lookalike.io.images import open_images
+    from lookalike.io.reading.images import open_images
 
     return open_images(paths, features=features, size=size, threads=os.cpu_count() or 1, **reading)
 

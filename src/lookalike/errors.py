@@ -15,7 +15,7 @@ prints it and exits with the error's `exit_code`; a traceback is never a user's 
 import signal
 import threading
 
-from lookalike.printable import printable
+from lookalike.wording.printable import printable
 
 __all__ = [
     "CertificateError",

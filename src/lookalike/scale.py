@@ -27,7 +27,7 @@ import numpy as np
 
 from lookalike.errors import OptionError
 from lookalike.types import BoolArray, F64Array
-from lookalike.wording import measure_words
+from lookalike.wording.phrases import measure_words
 
 __all__ = ["DISTANCES", "MEASURES", "SIMILARITIES", "Scale", "check_measure", "order_of"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lookalike.jit import device, fold, load_u64, peek
+from lookalike.kernels.jit import device, fold, load_u64, peek
 from lookalike.key import LANE, LAST, LENGTH
 
 __all__ = ["C1", "C2", "C3", "GOLDEN", "VERSION", "hash_bytes", "hash_span", "ln", "mix", "span_key"]

@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.hostile import bound, run_trial, summary
 from benchmarks.hostile_trials import draw
-from lookalike.store.matches import Matches
+from lookalike.engines.local.store.matches import Matches
 from lookalike.types import F64Array, I64Array
 
 

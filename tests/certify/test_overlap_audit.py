@@ -13,8 +13,8 @@ import lookalike.certify.overlap_audit
 from lookalike.certify.audit import Audited
 from lookalike.certify.overlap_audit import OverlapAudit
 from lookalike.certify.row_audit import RowAudit
-from lookalike.measures.bags import BagJudge
-from lookalike.measures.containment import ContainmentJudge
+from lookalike.measures.bag_measures import BagJudge
+from lookalike.measures.containment_measure import ContainmentJudge
 from lookalike.verify.weighted import bag_rows, sparse_cosine, weighted_jaccard
 from tests.reference.sets import containment, exact
 

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from lookalike.run_folder import RunFolder
-from lookalike.store.matches import Matches
+from lookalike.engines.local.store.matches import Matches
+from lookalike.runs.run_folder import RunFolder
 from tests.cli.conftest import Run
 from tests.near_copies import near_copies
 
@@ -119,7 +119,7 @@ def test_an_unfinished_run_is_not_overwritten_by_accident(run: Run, crawl: Path,
 
 def test_changed_options_and_inputs_are_refused(run: Run, crawl: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
-    kill = "import os, lookalike.matched as m\nm.Matched.save = lambda *a: os._exit(9)\n"
+    kill = "import os, lookalike.engines.local.matched as m\nm.Matched.save = lambda *a: os._exit(9)\n"
     command = f"{kill}from lookalike.cli.main import main\nmain()"
     arguments = ["dedup", str(crawl), "-o", str(out), "-q"]
     assert subprocess.run([sys.executable, "-c", command, *arguments], check=False).returncode == 9

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from lookalike.io.owned import MARK
-from lookalike.run_folder import RunFolder
+from lookalike.io.writing.owned import MARK
+from lookalike.runs.run_folder import RunFolder
 from tests.cli.conftest import Run
 
 
@@ -203,7 +203,7 @@ def test_a_result_is_no_input_of_the_run_that_replaces_it(run: Run, docs: Path, 
 
 def test_two_runs_share_a_work_folder(docs: Path, tmp_path: Path) -> None:
     """Both are killed in the middle; each goes on with its own."""
-    kill = "import os, lookalike.matched as m\nm.Matched.save = lambda *a: os._exit(9)\n"
+    kill = "import os, lookalike.engines.local.matched as m\nm.Matched.save = lambda *a: os._exit(9)\n"
     command = f"{kill}from lookalike.cli.main import main\nmain()"
     work = tmp_path / "w"
     for name, threshold in (("one", "0.8"), ("two", "0.7")):
@@ -223,7 +223,7 @@ def test_two_runs_share_a_work_folder(docs: Path, tmp_path: Path) -> None:
 
 
 def test_an_unfinished_run_that_is_started_again_elsewhere_leaves_nothing_behind(docs: Path, tmp_path: Path) -> None:
-    kill = "import os, lookalike.matched as m\nm.Matched.save = lambda *a: os._exit(9)\n"
+    kill = "import os, lookalike.engines.local.matched as m\nm.Matched.save = lambda *a: os._exit(9)\n"
     command = f"{kill}from lookalike.cli.main import main\nmain()"
     canaries(tmp_path / "w")
     before = state(tmp_path / "w")
@@ -266,7 +266,7 @@ def test_overwriting_a_file_keeps_it_private(run: Run, docs: Path, tmp_path: Pat
 
 
 def test_a_file_of_somebody_in_the_work_folder_does_not_stop_the_next_run(docs: Path, run: Run, tmp_path: Path) -> None:
-    kill = "import os, lookalike.matched as m\nm.Matched.save = lambda *a: os._exit(9)\n"
+    kill = "import os, lookalike.engines.local.matched as m\nm.Matched.save = lambda *a: os._exit(9)\n"
     command = f"{kill}from lookalike.cli.main import main\nmain()"
     arguments = ["dedup", str(docs), "-o", str(tmp_path / "run"), "-q"]
     assert subprocess.run([sys.executable, "-c", command, *arguments], check=False).returncode == 9
@@ -278,7 +278,7 @@ def test_a_file_of_somebody_in_the_work_folder_does_not_stop_the_next_run(docs: 
 
 
 def test_a_run_whose_state_is_in_its_folder_is_not_begun_again_elsewhere(docs: Path, run: Run, tmp_path: Path) -> None:
-    kill = "import os, lookalike.matched as m\nm.Matched.save = lambda *a: os._exit(9)\n"
+    kill = "import os, lookalike.engines.local.matched as m\nm.Matched.save = lambda *a: os._exit(9)\n"
     command = f"{kill}from lookalike.cli.main import main\nmain()"
     out = tmp_path / "run"
     arguments = ["dedup", str(docs), "-o", str(out), "-q"]

@@ -170,7 +170,7 @@ def test_pictures_are_resumed_with_the_same_features_only(
 ) -> None:
     command = ["dedup", "--images", "photos", "-t", "0.85", "-o", "run"]
     with monkeypatch.context() as patch:
-        patch.setattr("lookalike.run_folder.page", lambda _: (_ for _ in ()).throw(KeyboardInterrupt))
+        patch.setattr("lookalike.runs.run_folder.page", lambda _: (_ for _ in ()).throw(KeyboardInterrupt))
         assert run(*command).code == 130
     before = {path: path.stat().st_mtime_ns for path in Path("run/.partial/kept").rglob("*.*")}
     assert len(before) == 6
@@ -183,7 +183,7 @@ def test_pictures_are_resumed_with_the_same_features_only(
 def test_an_output_that_cannot_hold_the_rows_is_refused_before_they_are_read(
     run: Run, here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lookalike.pipeline.find", lambda *_, **__: pytest.fail("the items were read"))
+    monkeypatch.setattr("lookalike.engines.local.pipeline.find", lambda *_, **__: pytest.fail("the items were read"))
     np.savez("a.npz", vectors=VECTORS)
     np.savez("b.npz", vectors=VECTORS)
     for arguments, message in (

@@ -47,7 +47,7 @@ def test_an_error_is_one_line_on_standard_error_without_a_traceback(tmp_path: Pa
 # The command line, which tells when it makes the first shingles, and then waits to be told to go on.
 ANNOUNCING = """
 import os, sys
-from lookalike.represent import shingle
+from lookalike.represent import shingle_kernels as shingle
 tell, told = int(sys.argv.pop(1)), int(sys.argv.pop(1))
 shingle_words = shingle.shingle_words
 def announcing(*arguments):

@@ -18,10 +18,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from benchmarks.kill import digest
-from lookalike.comparing import Comparing
-from lookalike.io.watch import Watch
-from lookalike.matched import Matched
-from lookalike.results import Dedup
+from lookalike.engines.local.compare_pass import Comparing
+from lookalike.engines.local.matched import Matched
+from lookalike.io.reading.watch import Watch
+from lookalike.runs.results import Dedup
 from tests.cli.conftest import Run
 from tests.near_copies import near_copies
 
@@ -101,7 +101,12 @@ def test_content_that_changes_behind_a_file_s_back_is_noticed_when_it_is_read_ag
 
 def killed(tmp_path: Path, *arguments: object, stdin: bytes | None = None, at: str = "Dedup.write_kept") -> None:
     """Run a command in a process that is killed when it calls a function of some module."""
-    where = {"Dedup": "results", "RunFolder": "run_folder", "OwnedFolder": "io.owned", "sync": "io.owned"}
+    where = {
+        "Dedup": "runs.results",
+        "RunFolder": "runs.run_folder",
+        "OwnedFolder": "io.writing.owned",
+        "sync": "io.writing.owned",
+    }
     code = f"import os, lookalike.{where[at.partition('.')[0]]} as m\nm.{at} = lambda *a, **k: os._exit(9)\n"
     code += "from lookalike.cli.main import main\nmain()"
     command = [sys.executable, "-c", code, *map(str, arguments)]
@@ -276,8 +281,8 @@ def test_chunks_of_an_earlier_attempt_are_not_mixed_with_new_ones(
     monkeypatch.chdir(tmp_path)
     command = ["dedup", "*.jsonl", "--skip-bad", "--bands", "2000", "--rows", "2"]
     assert run(*command, "-o", "whole", "--memory", "4GB").code == 0
-    patched = "import lookalike.config as c\nc.LEAST_MEMORY = 1\nimport os, lookalike.grouping\n"
-    patched += "import lookalike.pipeline as p\np.fold = lambda *a: os._exit(9)\n"
+    patched = "import lookalike.config as c\nc.LEAST_MEMORY = 1\nimport os, lookalike.engines.local.parts\n"
+    patched += "import lookalike.engines.local.pipeline as p\np.fold = lambda *a: os._exit(9)\n"
     code = f"{patched}from lookalike.cli.main import main\nmain()"
     small = [sys.executable, "-c", code, *command, "-o", "run", "--memory", "1MB"]
     assert subprocess.run(small, check=False).returncode == 9

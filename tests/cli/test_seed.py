@@ -49,14 +49,14 @@ def test_a_run_of_another_seed_or_hash_specification_is_not_resumed(
     run: Run, docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "run"
-    kill = "import os, lookalike.matched as m\nm.Matched.save = lambda *a: os._exit(9)\n"
+    kill = "import os, lookalike.engines.local.matched as m\nm.Matched.save = lambda *a: os._exit(9)\n"
     command = f"{kill}from lookalike.cli.main import main\nmain()"
     arguments = ["dedup", str(docs), "-o", str(out), "-q", "--seed", str(SECRET)]
     assert subprocess.run([sys.executable, "-c", command, *arguments], check=False).returncode == 9
     work = next(out.rglob("run.json"))
     assert str(SECRET) not in work.read_text()
     assert "seed was 'secret, " in run("dedup", docs, "-o", out, "--resume").error
-    monkeypatch.setattr("lookalike.run_folder.SPEC_VERSION", 1)
+    monkeypatch.setattr("lookalike.runs.run_folder.SPEC_VERSION", 1)
     assert "cannot be resumed" in run("dedup", docs, "-o", out, "--seed", SECRET, "--resume").error
 
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from lookalike import jit
 from lookalike.cli import job, terminal
-from lookalike.progress import SILENT, Progress
+from lookalike.kernels import jit
+from lookalike.wording.progress import SILENT, Progress
 from tests.cli.conftest import Run
 
 

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lookalike.cluster.representative import choose_keepers, representatives
-from lookalike.clustering import in_keep_order
-from lookalike.store.matches import Matches
-from lookalike.store.work import Work
+from lookalike.engines.local.cluster_matches import in_keep_order
+from lookalike.engines.local.store.matches import Matches
+from lookalike.engines.local.store.work_folder import Work
 from lookalike.types import F64Array, I64Array
 from tests.reference import sets as twin
 

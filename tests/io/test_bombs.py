@@ -15,9 +15,9 @@ import pytest
 
 from lookalike.errors import InputError
 from lookalike.io import open_files
-from lookalike.io.formats import delimited
 from lookalike.io.limits import most_at_once
-from lookalike.io.places import Place
+from lookalike.io.reading.formats import delimited
+from lookalike.io.reading.places import Place
 
 MEMORY = 64_000_000
 MB = b"x" * 1_000_000

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lookalike.errors import InputError, OptionError
-from lookalike.io.limits import Room, check_rows, check_size, size_of
+from lookalike.io.limits import CopyRoom, check_rows, check_size, size_of
 
 TEXTS = st.one_of(st.none(), st.text(max_size=5))
 COLUMNS: list[tuple[Any, Any]] = [
@@ -82,12 +82,12 @@ def test_sizes_are_worded() -> None:
 
 
 def test_shares_of_a_budget() -> None:
-    assert Room.of(None).memory is None
-    room = Room.of(600 << 20)
+    assert CopyRoom.of(None).memory is None
+    room = CopyRoom.of(600 << 20)
     assert room.group == 100 << 20
     assert room.batch_bytes == 4 << 20
     assert room.need(1 << 20) < room.need(1 << 40) == room.need(100 << 20) < 600 << 20
-    assert Room.of(64 << 30).group == 1 << 30, "texts of more than 2 GiB do not fit one array"
-    assert Room.of(1) == Room(1, 1, batch_bytes=1, ahead=0)
+    assert CopyRoom.of(64 << 30).group == 1 << 30, "texts of more than 2 GiB do not fit one array"
+    assert CopyRoom.of(1) == CopyRoom(1, 1, batch_bytes=1, ahead=0)
     with pytest.raises(OptionError, match="memory: 0 is less than 1"):
-        Room.of(0)
+        CopyRoom.of(0)

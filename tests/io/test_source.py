@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from lookalike.errors import InputError
 from lookalike.io import describe, locate, open_files, open_source
-from lookalike.io.messages import missing_column, reason, shown
 from lookalike.io.source import Source, cut
+from lookalike.wording.messages import missing_column, reason, shown
 
 
 @pytest.fixture

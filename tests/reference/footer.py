@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lookalike.io.formats.thrift import parse
+from lookalike.io.reading.formats.thrift import parse
 
 __all__ = ["chunks"]
 

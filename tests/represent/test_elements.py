@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from lookalike.errors import InputError
 from lookalike.represent.elements import element_sets, hash_raw, hash_strings, sets_of_hashes
-from lookalike.represent.shingle import BAG
+from lookalike.represent.shingle_kernels import BAG
 from lookalike.twin import hashing
 from lookalike.twin import text as twin
 from lookalike.types import Sets

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from lookalike.represent.literal import digest, element_literals, packed, shingle_literals
-from lookalike.represent.text import tokens_of
+from lookalike.represent.text_sets import tokens_of
 from lookalike.shingle import parse_shingle
 from lookalike.twin import text as twin
 from tools.make_golden_vectors import OPTION_SETS, TEXTS

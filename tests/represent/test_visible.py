@@ -122,7 +122,7 @@ def test_no_page_raises_and_what_stands_in_front_is_there(page: str) -> None:
     assert visible_text(f"<p>hello world</p>{page}").startswith("hello world")
 
 
-class Counting(visible._Reader):
+class Counting(visible._PageReader):
     """A reader that counts the characters it looks at."""
 
     looked = 0
@@ -145,7 +145,7 @@ class Counting(visible._Reader):
 @pytest.mark.parametrize("part", HOSTILE)
 def test_every_character_is_looked_at_a_few_times(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Found, and taken as text, as a tag or as white space between attributes; and a step for each call."""
-    monkeypatch.setattr(visible, "_Reader", Counting)
+    monkeypatch.setattr(visible, "_PageReader", Counting)
     page = "<p>hello" + 500 * part
     monkeypatch.setattr(Counting, "looked", 0)
     visible_text(page)

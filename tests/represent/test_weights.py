@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lookalike.represent.document_counts import Frequencies
-from lookalike.represent.text import shingle_texts
+from lookalike.represent.text_sets import shingle_texts
 from lookalike.represent.weights import as_sets, bm25, count_shingles, drop_frequent, tf_idf, weighed
 from lookalike.shingle import Shingle, parse_shingle
 from lookalike.twin import hashing

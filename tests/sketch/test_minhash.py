@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lookalike.represent.elements import element_sets
-from lookalike.represent.text import shingle_texts
+from lookalike.represent.text_sets import shingle_texts
 from lookalike.shingle import parse_shingle
 from lookalike.sketch.minhash import EMPTY_SLOT, agreement, constants, sketch_sets
 from lookalike.twin import hashing

@@ -101,7 +101,7 @@ from typing import Any
 
 import numpy as np
 
-from lookalike.certify.bands import Hits
+from lookalike.certify.band_rates import Hits
 from lookalike.certify.intervals import normal_quantile, poisson_at_least, poisson_at_most, t_quantile
 from lookalike.theory.curve import candidate_probability, missed_probability
 from lookalike.types import BoolArray, F64Array, I64Array

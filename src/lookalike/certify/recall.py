@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.certify.bands import BandTest, CurvePoint, Hits, band_test, measured_curve
+from lookalike.certify.band_rates import BandTest, CurvePoint, Hits, band_test, measured_curve
 from lookalike.certify.missed import FEWEST, BandEstimate, GiantEstimate, JoinedTerms, Weights
 from lookalike.types import BoolArray, F64Array, I64Array
 

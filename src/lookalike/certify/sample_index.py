@@ -29,11 +29,11 @@ import numpy as np
 from numba.core import types
 from numpy.typing import NDArray
 
-from lookalike.chosen_hashes import slot_hash, table_words
-from lookalike.jit import array_of, device, kernel, peek, poke, trailing_zeros, tuple_of
+from lookalike.kernels.chosen_hashes import slot_hash, table_words
+from lookalike.kernels.jit import array_of, device, kernel, peek, poke, trailing_zeros, tuple_of
+from lookalike.kernels.signatures import signature_distance, turn_over
+from lookalike.kernels.simd import pointer
 from lookalike.key import TABLE_KEY
-from lookalike.signatures import signature_distance, turn_over
-from lookalike.simd import pointer
 from lookalike.spec import C1, GOLDEN, mix
 from lookalike.types import F64Array, I64Array, U64Array
 
@@ -70,9 +70,9 @@ class Index(NamedTuple):
     """The sample, its index, and scratch for those that join it.
 
     The sampled item in place s has values[offsets[s] : offsets[s + 1]], of which the first rare[s] are rare; more[s] is
-    its g, matches[s] how often it was found, and odd[8·s : 8·(s + 1)] its odd signature (`signatures.py`). A slot of
-    `table` is (lower half of an element, place of its list in `entries`), or 0. A list is its length and so many
-    (largest |y|, s). Of two halves in one number the first is the upper one.
+    its g, matches[s] how often it was found, and odd[8·s : 8·(s + 1)] its odd signature (`kernels/signatures.py`). A
+    slot of `table` is (lower half of an element, place of its list in `entries`), or 0. A list is its length and so
+    many (largest |y|, s). Of two halves in one number the first is the upper one.
     """
 
     counts: I64Array

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lookalike.cli import options as o
-from lookalike.wording import counted
+from lookalike.wording.phrases import counted
 
 __all__ = ["clusters"]
 
@@ -60,12 +60,12 @@ def clusters(
     given = dict(locals())
     from lookalike.cli import job
     from lookalike.cli.terminal import print_json, show_table
-    from lookalike.printable import spelled
+    from lookalike.wording.printable import spelled
 
     job.check_output(output, overwrite=overwrite, dry_run=dry_run, json=json, table=True)
     found = job.prepare("clusters", given).find()
-    from lookalike.io.write import save_table
-    from lookalike.results import Clusters
+    from lookalike.io.writing.table_files import save_table
+    from lookalike.runs.results import Clusters
 
     result = Clusters(found)
     if output is not None and not dry_run:

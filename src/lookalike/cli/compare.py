@@ -27,7 +27,7 @@ def compare(
     from lookalike.cli.side_by_side import print_side_by_side
     from lookalike.cli.terminal import announce_compiling, out, print_json
     from lookalike.errors import OptionError
-    from lookalike.explain import compare_texts
+    from lookalike.report.explain import compare_texts
     from lookalike.shingle import parse_shingle
 
     announce_compiling(quiet)

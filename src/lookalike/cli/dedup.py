@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from lookalike.cli import options as o
-from lookalike.wording import counted
+from lookalike.wording.phrases import counted
 
 __all__ = ["dedup"]
 
@@ -87,17 +87,17 @@ def dedup(
     given = dict(locals())
     from lookalike.cli import job
     from lookalike.cli.terminal import print_json, progress_for, say, show_table
-    from lookalike.printable import spelled
+    from lookalike.wording.printable import spelled
 
     to_folder = job.check_output(
         output, overwrite=overwrite, dry_run=dry_run, json=json, table=False, lines=format == "lines", resume=resume,
         workdir=workdir,
     )  # fmt: skip
     task = job.prepare("dedup", given)
-    from lookalike.results import Dedup
+    from lookalike.runs.results import Dedup
 
     if to_folder and output is not None:
-        from lookalike.run_folder import RunFolder, describe_run, results_of, write_run
+        from lookalike.runs.run_folder import RunFolder, describe_run, results_of, write_run
 
         run = RunFolder(
             output, overwrite=overwrite, resume=resume, workdir=workdir, tell=lambda line: say(line, quiet=quiet)

@@ -16,12 +16,12 @@ from unicodedata import combining
 import typer
 
 from lookalike.cli import options as o
-from lookalike.printable import printable
+from lookalike.wording.printable import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from lookalike.results import Clusters
+    from lookalike.runs.results import Clusters
 
 __all__ = ["demo"]
 
@@ -126,7 +126,7 @@ def _show_clusters(console: Console, result: Clusters, shown: int) -> None:
 def _show_pair(console: Console, result: Clusters, texts: dict[str, bytes]) -> None:
     """One pair that is alike but not the same, short enough to read."""
     from lookalike.cli.side_by_side import print_side_by_side
-    from lookalike.explain import compare_texts
+    from lookalike.report.explain import compare_texts
     from lookalike.shingle import parse_shingle
 
     rows = [row for row in result.table.to_pylist() if row["similarity"] < 0.98 and row["id"] != row["kept"]]

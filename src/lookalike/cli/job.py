@@ -19,15 +19,15 @@ from lookalike.cli.lean import load_lean
 from lookalike.cli.options import typed
 from lookalike.cli.terminal import announce_compiling, progress_for, say
 from lookalike.errors import OptionError, OutputError
-from lookalike.printable import spelled
-from lookalike.wording import counted
+from lookalike.wording.phrases import counted
+from lookalike.wording.printable import spelled
 
 if TYPE_CHECKING:
     from lookalike.config import Config
-    from lookalike.io.apart import Inputs
+    from lookalike.engines.local.pipeline import Found
+    from lookalike.engines.local.store.work_folder import Work
+    from lookalike.io.copying.apart import Inputs
     from lookalike.io.source import Source
-    from lookalike.pipeline import Found
-    from lookalike.store.work import Work
 
 __all__ = [
     "Job",
@@ -56,7 +56,7 @@ def elapsed() -> float:
 
 def closing() -> dict[str, Any]:
     """What is known only at the end of a run, for its report."""
-    from lookalike.room import peak_memory
+    from lookalike.engines.local.room import peak_memory
 
     return {
         "command": shlex.join(["lookalike", *map(spelled, sys.argv[1:])]),
@@ -88,8 +88,8 @@ def check_output(
     resume: bool = False, workdir: Path | None = None,
 ) -> bool:  # fmt: skip
     """Refuse an output that cannot be written before hours of work, not after; whether it is a run folder."""
-    from lookalike.io.write import output_format
-    from lookalike.run_folder import RunFolder, is_one_file
+    from lookalike.io.writing.table_files import output_format
+    from lookalike.runs.run_folder import RunFolder, is_one_file
 
     if output is None or dry_run:
         _refuse_resume(resume)
@@ -135,9 +135,9 @@ class Job:
 
     def find(self, work: Work | None = None) -> Found:
         """Run the pipeline."""
-        from lookalike.pipeline import find
-        from lookalike.reporting import check_strict
-        from lookalike.store.work import Work
+        from lookalike.engines.local.pipeline import find
+        from lookalike.engines.local.store.work_folder import Work
+        from lookalike.report.plain_data import check_strict
 
         work = work or Work(spill_to=self.workdir)
         if not gc.isenabled():  # all is loaded: from here on garbage may be large
@@ -155,16 +155,16 @@ def prepare(verb: str, given: dict[str, Any]) -> Job:
     if given["tokens"] is None:  # a function of the user may use anything
         load_lean()
     from lookalike.config import make_config
-    from lookalike.io.apart import Inputs
+    from lookalike.io.copying.apart import Inputs
+    from lookalike.io.input_options import InputOptions, open_inputs
     from lookalike.io.source import batch_bytes_for
-    from lookalike.sources import Reading, open_inputs
 
     known = signature(make_config).parameters
     options = {name: getattr(value, "value", value) for name, value in given.items() if name in known}
     config = make_config(**options | {"tokens": load_tokens(given["tokens"])})
     announce_compiling(given["quiet"])
     inputs, images, against = given["inputs"] or [], given["images"] or [], given.get("against") or []
-    reading = Reading(
+    reading = InputOptions(
         format=given["format"], skip_bad=given["skip_bad"], limit=given["limit"], edges=given["edges"],
         batch_bytes=batch_bytes_for(config.memory, config.threads), undirected=given["undirected"],
         images=bool(images), features=given["features"], size=given["size"], threads=config.threads,
@@ -177,7 +177,7 @@ def prepare(verb: str, given: dict[str, Any]) -> Job:
     own = Inputs([*inputs, *images], source.files)
     refuse_nested(own, Inputs(against, other.files if other is not None else ()), output, workdir, run=verb == "dedup")
     if verb == "dedup" and output is not None and not given["dry_run"]:
-        from lookalike.io.copy import check_destination
+        from lookalike.io.copying.copy import check_destination
 
         check_destination(source, output, columns=given["annotate"])
     return Job(verb, config, source, other, given["quiet"], given["workdir"])
@@ -193,8 +193,8 @@ def check_inputs(inputs: list[str], images: list[str]) -> None:
 
 def refuse_nested(own: Inputs, other: Inputs, output: Path | None, workdir: Path | None, *, run: bool = False) -> None:
     """Refuse what is read and what is written inside one another; `run` says that the output may be a run folder."""
-    from lookalike.io.apart import check_apart
-    from lookalike.run_folder import RunFolder, is_one_file
+    from lookalike.io.copying.apart import check_apart
+    from lookalike.runs.run_folder import RunFolder, is_one_file
 
     written = None if output is None or str(output) == "-" else output
     is_folder = run and written is not None and not is_one_file(written, lines=True)
@@ -270,7 +270,7 @@ def summary(found: Found, headline: str, report: dict[str, Any], *, quiet: bool)
         say(f"  {counted(counts.skipped_rows, 'broken row')} skipped; the first: {found.items.source.bad[0]}")
     if counts.bad_items:
         say(f"  the first that cannot be compared: {found.sketched.bad[0]}")
-    from lookalike.reporting import warnings
+    from lookalike.report.plain_data import warnings
 
     for warning in warnings(report, counts=False):
         say(f"  warning: {warning}")

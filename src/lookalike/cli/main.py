@@ -23,7 +23,7 @@ from lookalike import __version__
 from lookalike.cli import clusters, compare, dedup, demo, neighbors, pairs, plan
 from lookalike.cli.interrupts import INTERRUPTED, leave
 from lookalike.errors import LookalikeError
-from lookalike.printable import printable
+from lookalike.wording.printable import printable
 
 __all__ = ["app", "main", "run"]
 

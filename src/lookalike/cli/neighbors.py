@@ -53,16 +53,16 @@ def neighbors(
     """
     from lookalike.cli import job
     from lookalike.cli.terminal import announce_compiling, print_json, progress_for, say, show_table
-    from lookalike.printable import spelled
+    from lookalike.wording.printable import spelled
 
     job.check_output(output, overwrite=overwrite, dry_run=False, json=json, table=True)
     from lookalike.config import default_memory
-    from lookalike.io.apart import Inputs
-    from lookalike.searching import find_neighbors
-    from lookalike.sources import Reading, open_inputs
+    from lookalike.io.copying.apart import Inputs
+    from lookalike.io.input_options import InputOptions, open_inputs
+    from lookalike.search.queries import find_neighbors
 
     announce_compiling(quiet)
-    reading = Reading(
+    reading = InputOptions(
         format=format, skip_bad=skip_bad, limit=limit, images=bool(images), features=features, size=size,
         threads=threads or os.cpu_count() or 1, memory=default_memory(),
     )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lookalike.cli import options as o
-from lookalike.wording import counted
+from lookalike.wording.phrases import counted
 
 __all__ = ["pairs"]
 
@@ -59,12 +59,12 @@ def pairs(
     given = dict(locals())
     from lookalike.cli import job
     from lookalike.cli.terminal import SHOWN_ROWS, print_json, progress_for, show_table
-    from lookalike.printable import spelled
+    from lookalike.wording.printable import spelled
 
     job.check_output(output, overwrite=overwrite, dry_run=dry_run, json=json, table=True)
     found = job.prepare("pairs", given).find()
-    from lookalike.outcome import most_similar
-    from lookalike.results import Pairs
+    from lookalike.engines.local.result_tables import most_similar
+    from lookalike.runs.results import Pairs
 
     result = Pairs(found)
     if output is not None and not dry_run:

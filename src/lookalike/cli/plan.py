@@ -56,7 +56,7 @@ def plan(
     }  # fmt: skip
     chosen = _with_sample(sample, options, int(items)) if sample else _from_options(options, int(items))
     if plot is not None:
-        from lookalike.io.atomic import atomic_file
+        from lookalike.io.writing.atomic import atomic_file
 
         with atomic_file(plot, overwrite=overwrite) as part:
             part.write_text(svg(chosen), encoding="utf-8")
@@ -76,9 +76,9 @@ def plan(
 
 def _with_sample(sample: list[str], options: dict[str, Any], items: int) -> Plan:
     from lookalike.config import make_config
+    from lookalike.engines.local.planning import plan_for
+    from lookalike.engines.local.planning_sample import SAMPLE_ITEMS
     from lookalike.io import open_files
-    from lookalike.planning import plan_for
-    from lookalike.sample import SAMPLE_ITEMS
 
     return plan_for(make_config(**options), items, open_files(sample, limit=20 * SAMPLE_ITEMS))
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lookalike.printable import printable
+from lookalike.wording.printable import printable
 
 if TYPE_CHECKING:
     from rich.console import Console

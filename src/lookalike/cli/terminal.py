@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from lookalike.printable import printable
-from lookalike.progress import SILENT, Progress, Stage
+from lookalike.wording.printable import printable
+from lookalike.wording.progress import SILENT, Progress, Stage
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -58,8 +58,8 @@ def print_json(data: Any) -> None:
 
 def announce_compiling(quiet: bool) -> None:
     """Say it when kernels must be compiled: that takes seconds, once on a machine for each measure."""
-    from lookalike.jit import on_compile
-    from lookalike.kernel_cache import on_move
+    from lookalike.kernels.cache import on_move
+    from lookalike.kernels.jit import on_compile
 
     if not quiet:
         on_move(say)

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from lookalike.jit import kernel
+from lookalike.kernels.jit import kernel
 from lookalike.types import I64Array, U32Array
 
 __all__ = ["components", "roots", "union_groups", "unite"]

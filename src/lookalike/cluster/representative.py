@@ -17,7 +17,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from lookalike.jit import kernel
+from lookalike.kernels.jit import kernel
 from lookalike.types import F64Array, I64Array, U32Array
 
 __all__ = ["choose_keepers", "representatives"]

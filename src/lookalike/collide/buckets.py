@@ -31,9 +31,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookalike.collide.group import Groups
-from lookalike.jit import device, kernel, peek, poke
-from lookalike.signatures import missing_bits, signature_distances
-from lookalike.simd import pointer, pop_count, popped_xor, prefetch
+from lookalike.kernels.jit import device, kernel, peek, poke
+from lookalike.kernels.signatures import missing_bits, signature_distances
+from lookalike.kernels.simd import pointer, pop_count, popped_xor, prefetch
 from lookalike.types import BoolArray, F64Array, I64Array, U8Array, U16Array, U64Array
 
 __all__ = ["Buckets", "Likeness", "Pairs", "Task", "Walk"]

@@ -13,8 +13,8 @@ from functools import cached_property
 
 import numpy as np
 
-from lookalike.chosen_hashes import sort_pairs, steps_allowed
-from lookalike.jit import aside, kernel
+from lookalike.kernels.chosen_hashes import sort_pairs, steps_allowed
+from lookalike.kernels.jit import aside, kernel
 from lookalike.types import F64Array, I64Array, U32Array
 
 __all__ = ["Folds", "lead_buckets"]

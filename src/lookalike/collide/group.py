@@ -3,7 +3,7 @@
 The idea. Keys are uniform hashes, so their top bits say where each belongs: scatter the entries by up to 11 bits, then
 each part, which fits the cache, by up to 14 more, and an insertion sort has next to nothing left to do. Linear, and
 stable: the items of a bucket keep the order in which they came. A part in which it has much to do, because somebody
-chose the hashes, is sorted by all bits (`chosen_hashes.py`). Only buckets of two or more are kept.
+chose the hashes, is sorted by all bits (`kernels/chosen_hashes.py`). Only buckets of two or more are kept.
 
 A bucket of m items stands for m(m-1)/2 candidate pairs. Buckets larger than `most` are not kept either: their items
 are marked as giant, and an exact join finds the pairs among those (`prefix.py`), so that no bucket costs more than
@@ -20,8 +20,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from lookalike.chosen_hashes import sort_pairs, steps_allowed
-from lookalike.jit import kernel
+from lookalike.kernels.chosen_hashes import sort_pairs, steps_allowed
+from lookalike.kernels.jit import kernel
 from lookalike.types import BoolArray, I64Array, U32Array, U64Array
 
 __all__ = ["PROBE", "Groups", "group", "group_entries", "select_keys"]

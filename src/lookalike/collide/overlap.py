@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lookalike.jit import kernel
+from lookalike.kernels.jit import kernel
 
 __all__ = ["add_overlaps"]
 

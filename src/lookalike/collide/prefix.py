@@ -29,7 +29,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from lookalike.jit import kernel
+from lookalike.kernels.jit import kernel
 from lookalike.spec import mix
 from lookalike.types import BoolArray, F64Array, I64Array, U8Array, U32Array, U64Array
 

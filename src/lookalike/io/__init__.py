@@ -6,14 +6,14 @@ for batch in source.batches(["text"]):
 copy_rows(source, keep, "clean.parquet")
 """
 
-from lookalike.io.atomic import atomic_file, atomic_folder
-from lookalike.io.changes import Extra
-from lookalike.io.columns import concat, is_text
-from lookalike.io.copy import Copied, copy_rows
-from lookalike.io.files import open_files
+from lookalike.io.column_types import concat, is_text
+from lookalike.io.copying.changes import Extra
+from lookalike.io.copying.copy import Copied, copy_rows
 from lookalike.io.inputs import open_source
+from lookalike.io.reading.files import open_files
 from lookalike.io.source import Batch, Source, describe, locate
-from lookalike.io.write import TableWriter, is_file, output_format, save_table
+from lookalike.io.writing.atomic import atomic_file, atomic_folder
+from lookalike.io.writing.table_files import TableWriter, is_file, output_format, save_table
 
 __all__ = [
     "Batch",

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from lookalike.errors import InputError
-from lookalike.io.files import check_limits, open_files
-from lookalike.io.formats import check_format
-from lookalike.io.memory import MemorySource, to_table
+from lookalike.io.making.memory import MemorySource, to_table
+from lookalike.io.reading.files import check_limits, open_files
+from lookalike.io.reading.formats import check_format
 from lookalike.io.source import BATCH_BYTES, BATCH_ROWS, Source
 
 __all__ = ["open_source"]
@@ -31,7 +31,7 @@ def open_source(
     memory: int | None = None,
     threads: int = 1,
 ) -> Source:
-    """Open anything that holds items: see this module and `lookalike.io.memory` for what may be given.
+    """Open anything that holds items: see this module and `lookalike.io.making.memory` for what may be given.
 
     Args:
         items: a path, pattern, folder, address, "-", a list of `Path`; or items in memory; or a source already.

@@ -33,7 +33,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.errors import InputError
-from lookalike.io.messages import reason
+from lookalike.wording.messages import reason
 
 _TEXT = pa.large_string()
 

@@ -26,11 +26,11 @@ _AHEAD_BYTES = 32 << 20
 # Whatever the budget: a row of some megabytes is no reason to stop.
 _ALWAYS = 64_000_000
 
-__all__ = ["Room", "check_rows", "check_size", "check_whole", "most_at_once", "size_of"]
+__all__ = ["CopyRoom", "check_rows", "check_size", "check_whole", "most_at_once", "size_of"]
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class CopyRoom:
     """What one copy may hold at once.
 
     Attributes:
@@ -47,7 +47,7 @@ class Room:
     ahead: int = _AHEAD_BYTES
 
     @classmethod
-    def of(cls, memory: int | None) -> Room:
+    def of(cls, memory: int | None) -> CopyRoom:
         """The shares of a memory budget.
 
         A group is gathered (1) and joined into one array per column (1), while the one before is encoded (1, and as

@@ -4,15 +4,15 @@ represent   items → the arrays that stand for them
 keys        arrays → b keys an item, of r slots each; a slot agrees with probability p(s) (`theory.families`)
 judge       arrays → the rows that candidates are compared on, and how similar two rows are
 
-sets.py     Jaccard on sets and shingled text; identity
-containment.py  how much of one set is inside another
-vectors.py  cosine of dense vectors
+set_measures.py     Jaccard on sets and shingled text; identity
+containment_measure.py  how much of one set is inside another
+vector_measures.py  cosine of dense vectors
 choose.py   which measure goes with which items
 """
 
 from lookalike.measures.base import Judge, Measure, Represented, compares_elements, is_binary_like, is_list
 from lookalike.measures.choose import default_measure, form_of, forms_for, measure_of
-from lookalike.measures.sets import Identity, Jaccard
+from lookalike.measures.set_measures import Identity, Jaccard
 
 __all__ = [
     "Identity",

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from lookalike.config import Config
-from lookalike.io.columns import FORM
+from lookalike.io.column_types import FORM
 from lookalike.measures.base import Measure, is_list
-from lookalike.measures.sets import Identity, Jaccard
-from lookalike.measures.texts import Texts
+from lookalike.measures.set_measures import Identity, Jaccard
+from lookalike.measures.shingled_texts import Texts
 from lookalike.scale import order_of
 from lookalike.theory import Plan
 
@@ -108,25 +108,25 @@ def measure_of(
         return Jaccard(Texts(config, frequencies), plan, config.seed, columns)
     # Each measure has kernels of its own, which a run with another one need not load.
     if name == "cosine" and form == "vectors":
-        from lookalike.measures.vectors import Cosine
+        from lookalike.measures.vector_measures import Cosine
 
         return Cosine(dimensions, plan, config.seed)
     if name == "cosine":
-        from lookalike.measures.bags import SparseCosine
+        from lookalike.measures.bag_measures import SparseCosine
 
         return SparseCosine(Texts(config, frequencies), plan, config.seed)
     if name == "weighted-jaccard":
-        from lookalike.measures.bags import WeightedJaccard
+        from lookalike.measures.bag_measures import WeightedJaccard
 
         return WeightedJaccard(Texts(config, frequencies), plan, config.seed)
     if name == "containment":
-        from lookalike.measures.containment import Containment
+        from lookalike.measures.containment_measure import Containment
 
         return Containment(Texts(config, frequencies), config.seed, dimensions if form == "columns" else None)
     if name == "hamming":
-        from lookalike.measures.bits import Hamming
+        from lookalike.measures.bit_measures import Hamming
 
         return Hamming(dimensions, plan, config.seed)
-    from lookalike.measures.distances import Distance
+    from lookalike.measures.distance_measures import Distance
 
     return Distance(name, dimensions, plan, config.seed)

@@ -11,7 +11,7 @@ Fingerprints are sums over the elements x with their weights w, the bits of a fl
     Σ mix(y ^ C1),   Σ mix(y + C2),   y = mix(x + w·G)
 
 A row is sorted like a band's keys (`collide/group.py`): hashes are uniform, so their top bits say where each belongs,
-and an insertion sort mends the rest; where they are not, all bits are sorted (`chosen_hashes.py`).
+and an insertion sort mends the rest; where they are not, all bits are sorted (`kernels/chosen_hashes.py`).
 
     [("a", 1), ("b", 0), ("a", 2.5)]   →   hash("a") with 3.5
 """
@@ -24,9 +24,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lookalike.chosen_hashes import sort_pairs, steps_allowed
 from lookalike.errors import InputError
-from lookalike.jit import device, kernel
+from lookalike.kernels.chosen_hashes import sort_pairs, steps_allowed
+from lookalike.kernels.jit import device, kernel
 from lookalike.key import PUBLIC_KEY
 from lookalike.represent.buffers import list_buffers, memory, missing, number_buffer, stored
 from lookalike.represent.elements import hash_elements, hash_raw, plain_elements

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from lookalike.errors import InputError
-from lookalike.represent import shingle as kernels
+from lookalike.represent import shingle_kernels as kernels
 from lookalike.types import BoolArray, I64Array, U8Array
 
 __all__ = ["byte_buffers", "is_binary", "list_buffers", "memory", "missing", "number_buffer", "stored", "text_buffers"]
@@ -124,7 +124,7 @@ def number_buffer(numbers: pa.Array, what: str) -> NDArray[Any]:
     return np.frombuffer(whole, dtype, len(numbers), numbers.offset * dtype.itemsize)
 
 
-class _Memory(threading.local):
+class _ThreadMemory(threading.local):
     """Memory that a thread uses again for every batch: fresh pages would cost a third of the kernel's time."""
 
     def __init__(self) -> None:
@@ -144,10 +144,10 @@ class _Memory(threading.local):
         """The beginning of an array that was taken, for the caller to keep."""
         return array[:size].copy() if self._arrays.get(name) is array else array[:size]
 
-    def scratch(self, longest: int) -> kernels.Scratch:
+    def scratch(self, longest: int) -> kernels.TextScratch:
         """The arrays for rows of up to `longest` bytes (or tokens)."""
         text, points, tokens, slots = kernels.scratch_sizes(longest)
-        return kernels.Scratch(
+        return kernels.TextScratch(
             out=self.take("out", text, np.uint8),
             marks=self.take("marks", text, np.uint8),
             cps=self.take("cps", points, np.uint32),
@@ -162,4 +162,4 @@ class _Memory(threading.local):
         )
 
 
-memory = _Memory()
+memory = _ThreadMemory()

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lookalike.jit import device, peek, poke
+from lookalike.kernels.jit import device, peek, poke
 from lookalike.represent.unicode import CLASS_SHIFT, IGNORED, MULTI, POINT_MASK, SLOW
 
 __all__ = ["ACCENTS", "LOWER", "REPLACEMENT", "decode_one", "decode_quick", "decode_slow", "encode_one", "place"]

@@ -24,9 +24,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.chosen_hashes import slot_hash, table_words
 from lookalike.errors import InputError
-from lookalike.jit import kernel
+from lookalike.kernels.chosen_hashes import slot_hash, table_words
+from lookalike.kernels.jit import kernel
 from lookalike.key import TABLE_KEY
 from lookalike.spec import C1, mix
 from lookalike.types import I64Array, Sets, U32Array, U64Array

@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.errors import InputError
-from lookalike.jit import kernel
+from lookalike.kernels.jit import kernel
 from lookalike.key import INTEGER, PUBLIC_KEY
-from lookalike.represent import shingle as kernels
+from lookalike.represent import shingle_kernels as kernels
 from lookalike.represent.buffers import memory, text_buffers
 from lookalike.spec import C1, C2, GOLDEN, hash_bytes, mix, span_key
 from lookalike.types import I64Array, Sets, U8Array, U64Array

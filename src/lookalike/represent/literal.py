@@ -12,7 +12,7 @@ from hashlib import blake2b
 
 import pyarrow as pa
 
-from lookalike.represent.text import tokens_of
+from lookalike.represent.text_sets import tokens_of
 from lookalike.shingle import Shingle
 
 __all__ = ["Element", "digest", "element_literals", "packed", "shingle_literals"]

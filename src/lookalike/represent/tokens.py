@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lookalike.jit import device, load_u64, peek, poke, trailing_zeros
+from lookalike.kernels.jit import device, load_u64, peek, poke, trailing_zeros
 from lookalike.represent.decode import (
     ACCENTS,
     LOWER,

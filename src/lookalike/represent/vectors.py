@@ -27,7 +27,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from lookalike.errors import InputError
-from lookalike.jit import fold, kernel
+from lookalike.kernels.jit import fold, kernel
 from lookalike.key import PUBLIC_KEY
 from lookalike.represent.buffers import byte_buffers, is_binary, list_buffers, missing, number_buffer, stored
 from lookalike.represent.elements import hash_raw

@@ -71,11 +71,11 @@ _NO_CHARACTER = re.compile(r"&#(?:[0-9]{20,}|[xX][0-9a-fA-F]{20,});?")
 
 def visible_text(page: str) -> str:
     """All text that a browser would show, a line for each block."""
-    lines = (" ".join(line.split()) for line in "".join(_Reader(page).pieces()).splitlines())
+    lines = (" ".join(line.split()) for line in "".join(_PageReader(page).pieces()).splitlines())
     return "\n".join(line for line in lines if line)
 
 
-class _Reader:
+class _PageReader:
     """Walks through a page once, and gathers the text outside of hidden elements."""
 
     def __init__(self, page: str) -> None:

@@ -19,11 +19,11 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from lookalike.chosen_hashes import slot_hash, table_words
-from lookalike.jit import kernel
+from lookalike.kernels.chosen_hashes import slot_hash, table_words
+from lookalike.kernels.jit import kernel
 from lookalike.key import PUBLIC_KEY, TABLE_KEY
 from lookalike.represent.document_counts import Frequencies
-from lookalike.represent.text import shingle_texts
+from lookalike.represent.text_sets import shingle_texts
 from lookalike.shingle import Shingle
 from lookalike.spec import C1, C2, GOLDEN, ln, mix
 from lookalike.types import F32Array, Sets, U64Array

@@ -20,7 +20,7 @@ import math
 
 import numpy as np
 
-from lookalike.jit import device
+from lookalike.kernels.jit import device
 from lookalike.spec import GOLDEN, mix
 
 __all__ = ["draw", "uniform"]

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lookalike.jit import kernel
+from lookalike.kernels.jit import kernel
 from lookalike.spec import GOLDEN, mix
 from lookalike.types import F64Array, I64Array, Sets, U32Array
 

@@ -18,8 +18,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from lookalike.jit import kernel, peek
-from lookalike.simd import LANES
+from lookalike.kernels.jit import kernel, peek
+from lookalike.kernels.simd import LANES
 from lookalike.sketch.stable import VECTORS, StableMatrix, group_size, multiply_tile, stable_matrix, turn_group
 from lookalike.types import F32Array, U64Array
 

@@ -46,7 +46,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lookalike.jit import device, kernel
+from lookalike.kernels.jit import device, kernel
 from lookalike.sketch.draws import draw
 from lookalike.spec import C1, GOLDEN, mix
 from lookalike.types import F32Array, I64Array, U64Array

@@ -17,8 +17,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from lookalike.jit import kernel
-from lookalike.simd import pointer
+from lookalike.kernels.jit import kernel
+from lookalike.kernels.simd import pointer
 from lookalike.sketch.turning import turn
 from lookalike.spec import C3, GOLDEN, mix
 from lookalike.types import I64Array, U64Array

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from lookalike.jit import kernel
-from lookalike.simd import pointer
+from lookalike.kernels.jit import kernel
+from lookalike.kernels.simd import pointer
 from lookalike.sketch.turning import turn
 from lookalike.spec import GOLDEN, mix
 from lookalike.types import U64Array

@@ -26,7 +26,7 @@ import math
 
 import numpy as np
 
-from lookalike.jit import kernel
+from lookalike.kernels.jit import kernel
 from lookalike.sketch.rotation import project_signs, rotation_of
 from lookalike.spec import C1, GOLDEN, mix
 from lookalike.types import F32Array, I64Array, U64Array

@@ -25,8 +25,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lookalike.jit import device, kernel, peek, poke
-from lookalike.simd import LANES, broadcast, load, multiply_add, store, zeros
+from lookalike.kernels.jit import device, kernel, peek, poke
+from lookalike.kernels.simd import LANES, broadcast, load, multiply_add, store, zeros
 from lookalike.sketch.draws import draw, uniform
 from lookalike.spec import C2, GOLDEN, mix
 from lookalike.types import F32Array, F64Array, U32Array

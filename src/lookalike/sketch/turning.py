@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lookalike.jit import device
+from lookalike.kernels.jit import device
 
 __all__ = ["SIDE", "turn"]
 

@@ -2,7 +2,7 @@
 
 The idea. A comparison of D bits is D/64 exclusive-ors and population counts, so a scan of all items takes a tenth of
 that of their products or less, and needs no index. Sign bits agree with 1 - angle/π, so the nearest R items by bits
-hold the nearest k by angle for an R that a sample tells (`nearest.py`).
+hold the nearest k by angle for an R that a sample tells (`search/nearest.py`).
 
 Layout. 32 items stand side by side: word w of the items 32·g to 32·g + 31 at 32·(g·words + w) and after. Their
 distances to a query are four vectors of eight running sums: an exclusive-or, a count and an addition for each word of
@@ -26,8 +26,8 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-from lookalike.jit import device, kernel, peek
-from lookalike.parallel import ordered_map
+from lookalike.kernels.jit import device, kernel, peek
+from lookalike.threads.ordered import ordered_map
 from lookalike.types import I64Array, U64Array
 
 __all__ = ["nearest_bits", "nearest_by_bits", "side_by_side"]

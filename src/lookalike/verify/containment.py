@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lookalike.jit import device, kernel
+from lookalike.kernels.jit import device, kernel
 from lookalike.types import F64Array, I64Array, U64Array
 
 __all__ = ["containment_pairs", "containments", "reversed_share"]

@@ -18,8 +18,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.jit import device, kernel
-from lookalike.simd import add, load, load_first, multiply_add, pointer, total, zeros
+from lookalike.kernels.jit import device, kernel
+from lookalike.kernels.simd import add, load, load_first, multiply_add, pointer, total, zeros
 from lookalike.types import F64Array, I64Array, U64Array
 
 __all__ = ["PARALLEL", "cosine", "cosine_pairs", "dot", "norms", "row_norms"]

@@ -20,8 +20,8 @@ import math
 
 import numpy as np
 
-from lookalike.jit import device, kernel
-from lookalike.simd import (
+from lookalike.kernels.jit import device, kernel
+from lookalike.kernels.simd import (
     add,
     apart,
     bits_of,

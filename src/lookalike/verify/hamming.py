@@ -13,8 +13,8 @@ import math
 
 import numpy as np
 
-from lookalike.jit import kernel
-from lookalike.simd import popped_xor, popped_xor_first
+from lookalike.kernels.jit import kernel
+from lookalike.kernels.simd import popped_xor, popped_xor_first
 from lookalike.types import F64Array, I64Array, U64Array
 
 __all__ = ["hamming", "hamming_pairs"]

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from lookalike.chosen_hashes import sort_pairs, steps_allowed
-from lookalike.jit import device, kernel
+from lookalike.kernels.chosen_hashes import sort_pairs, steps_allowed
+from lookalike.kernels.jit import device, kernel
 from lookalike.types import F64Array, I64Array, U64Array
 
 __all__ = ["jaccard", "jaccard_pairs", "similarities", "sort_rows", "sort_sets"]
@@ -22,8 +22,8 @@ def sort_rows(offsets, values, spare, counts):
 
     Hashes are uniform, so their top bits say within a place or two where each belongs: scatter into as many buckets as
     there are elements, then an insertion sort that hardly moves anything. Linear, and compiled in a quarter of the time
-    of Numba's quicksort. Where somebody chose hashes with equal top bits, all bits are sorted (`chosen_hashes.py`).
-    `spare` and `counts` hold the longest row and twice that.
+    of Numba's quicksort. Where somebody chose hashes with equal top bits, all bits are sorted
+    (`kernels/chosen_hashes.py`). `spare` and `counts` hold the longest row and twice that.
     """
     for row in range(len(offsets) - 1):
         start = offsets[row]

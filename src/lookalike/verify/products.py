@@ -31,7 +31,7 @@ from llvmlite import ir
 from numba.core import cgutils, config, types
 from numba.extending import intrinsic
 
-from lookalike.jit import kernel
+from lookalike.kernels.jit import kernel
 from lookalike.types import F32Array, F64Array, I32Array
 
 __all__ = [

@@ -39,7 +39,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lookalike.parallel import ordered_map
+from lookalike.threads.ordered import ordered_map
 from lookalike.types import F32Array, F64Array, I64Array
 from lookalike.verify.products import (
     BYTES_PAY,
@@ -211,7 +211,7 @@ def _some(scales: F64Array | None, first: int, stop: int) -> F64Array | None:
     return None if scales is None else scales[first:stop]
 
 
-class _Scan:
+class _BlockScan:
     """The approximate scores of a block of rows with one block of columns after another."""
 
     def __init__(self, rows: Side, columns: Side) -> None:
@@ -221,14 +221,14 @@ class _Scan:
         self.halves = {rounded: columns.columns(rows, rounded=rounded) for rounded in {both, False}}
         self.rounded = both
 
-    def block(self, first: int, stop: int) -> _Block:
-        return _Block(self, first, stop)
+    def block(self, first: int, stop: int) -> _ScannedBlock:
+        return _ScannedBlock(self, first, stop)
 
 
-class _Block:
+class _ScannedBlock:
     """A block of rows of a scan; its products are in `near`, until those with the next columns are made."""
 
-    def __init__(self, scan: _Scan, first: int, stop: int) -> None:
+    def __init__(self, scan: _BlockScan, first: int, stop: int) -> None:
         self.scan, self.first, self.stop = scan, first, stop
         self.near = np.empty(padded(stop - first) * padded(_BLOCK), np.float32)
         self._floats: F32Array | None = None
@@ -261,7 +261,7 @@ def _all_pairs(
 
     Labels, if there are any, ascend: pairs of one label are left out, and blocks of one are not multiplied.
     """
-    n, scan, nothing = len(side), _Scan(side, side), np.empty(0, np.int64)
+    n, scan, nothing = len(side), _BlockScan(side, side), np.empty(0, np.int64)
     if side.measure == MANHATTAN:
         lowest = {False: limits * (1.0 + scan.margins[False])}
     else:
@@ -367,7 +367,7 @@ def top(
     theirs = Side.of(ours.measure, queries, ours, rounded=ours.bytes is not None, scaled=ours.scaled)
     own = np.full(len(queries), -1, np.int64) if own is None else own
     ids, scores = _heaps(len(queries), k)
-    scan = _Scan(theirs, ours)
+    scan = _BlockScan(theirs, ours)
     factors, own_factors = ours.factors, theirs.factors
 
     def task(span: tuple[int, int]) -> None:

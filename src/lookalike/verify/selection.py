@@ -15,7 +15,7 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-from lookalike.jit import device, kernel, peek
+from lookalike.kernels.jit import device, kernel, peek
 
 __all__ = [
     "COSINE", "EUCLIDEAN", "MANHATTAN", "NOBODY", "collect_pairs", "keep_best", "manhattan_block", "score_lists",

@@ -18,8 +18,8 @@ import math
 
 import numpy as np
 
-from lookalike.chosen_hashes import sort_pairs, steps_allowed
-from lookalike.jit import device, kernel
+from lookalike.kernels.chosen_hashes import sort_pairs, steps_allowed
+from lookalike.kernels.jit import device, kernel
 from lookalike.types import F32Array, F64Array, I64Array, U64Array
 from lookalike.verify.cosine import PARALLEL
 

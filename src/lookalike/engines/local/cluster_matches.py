@@ -1,0 +1,134 @@
+"""Which item stands for which, from verified matches, by the configured clustering and keep policy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from lookalike.cluster.components import components
+from lookalike.cluster.representative import representatives
+from lookalike.collide.fold import Folds
+from lookalike.config import Config
+from lookalike.engines.local.compare_pass import Comparing, Led
+from lookalike.engines.local.store.matches import Matches
+from lookalike.types import BoolArray, F64Array, I64Array, U32Array
+
+__all__ = ["Clustering", "best_copies", "cluster", "in_keep_order"]
+
+
+@dataclass(frozen=True, slots=True)
+class Clustering:
+    """keeper[i] is the item that stands for item i (itself if it is kept); similarity[i] how alike they are."""
+
+    keeper: U32Array
+    similarity: F64Array
+
+    @property
+    def kept(self) -> BoolArray:
+        kept: BoolArray = self.keeper == np.arange(len(self.keeper), dtype=np.uint32)
+        return kept
+
+    @property
+    def sizes(self) -> I64Array:
+        """The number of items that each item stands for."""
+        return np.bincount(self.keeper, minlength=len(self.keeper))
+
+
+def cluster(
+    config: Config,
+    folds: Folds,
+    rank: I64Array | None,
+    matches: Matches,
+    comparing: Comparing,
+    led: list[Led],
+) -> Clustering:
+    """Cluster the leaders of identical items, then everybody with them.
+
+    The best copy of each item in keep order stands for it, and the items are walked in the order of their best copies.
+    """
+    best = best_copies(folds, rank)
+    order = rank if rank is None else rank[best]
+    if config.cluster == "representative":
+        keeper, similarity = _representative(folds, rank, order, matches, comparing, led)
+        if config.verify == "none":
+            similarity = np.where(keeper == np.arange(len(keeper)), config.scale.identical, np.nan)
+    else:
+        keeper, similarity = _connected(len(best), order, matches, comparing)
+    leader = folds.leader
+    of_item = best[keeper[leader]]
+    own = keeper[leader] == leader
+    return Clustering(of_item.astype(np.uint32), np.where(own, config.scale.identical, similarity[leader]))
+
+
+def best_copies(folds: Folds, rank: I64Array | None) -> I64Array:
+    """For each leader the item among those it leads that comes first in keep order."""
+    if rank is None:
+        return np.arange(len(folds.leader))
+    first = np.full(len(rank), len(rank), np.int64)
+    np.minimum.at(first, folds.leader, rank)
+    by_rank = np.empty(len(rank) + 1, np.int64)
+    by_rank[rank] = np.arange(len(rank))
+    # Items that are led by another lead nothing, and stand for themselves here.
+    by_rank[len(rank)] = -1
+    best = by_rank[first]
+    return np.where(best < 0, np.arange(len(rank)), best)
+
+
+def _representative(
+    folds: Folds,
+    rank: I64Array | None,
+    order: I64Array | None,
+    matches: Matches,
+    comparing: Comparing,
+    led: list[Led],
+) -> tuple[U32Array, F64Array]:
+    """Greedy; the kept items of giant lists are examined again until none of them match.
+
+    An item may have been attached to a leader that is itself removed, for another item, and is kept then although it
+    was not compared with the rest of its list.
+    """
+    items, leader_at = len(folds.leader), None
+    if rank is not None:
+        leader_at = np.empty(items, np.uint32)
+        leader_at[rank] = folds.leader
+    while True:
+        keeper, similarity = representatives(items, in_keep_order(matches, order, leader_at))
+        kept = keeper == np.arange(items, dtype=np.uint32)
+        if not sum(comparing.lead(each, kept, matches) for each in led):
+            return keeper, similarity
+
+
+def in_keep_order(
+    matches: Matches, order: I64Array | None, item_at: U32Array | None
+) -> Iterator[tuple[I64Array, I64Array, F64Array]]:
+    """(earlier, later, score) of all matches, by later and earlier in keep order; what was not verified counts 1.
+
+    `order` has the place of each item that matches, `item_at` the item of each such place; None is their own order.
+    """
+    walked = matches.another()
+    for left, right, similarities in matches.stretches():
+        first, second = (left, right) if order is None else (order[left], order[right])
+        walked.add(np.maximum(first, second), np.minimum(first, second), np.nan_to_num(similarities, nan=1.0))
+    for later, earlier, similarities in walked.stretches():
+        if item_at is not None:
+            later, earlier = item_at[later].astype(np.int64), item_at[earlier].astype(np.int64)
+        yield earlier, later, similarities
+
+
+def _connected(items: int, rank: I64Array | None, matches: Matches, comparing: Comparing) -> tuple[U32Array, F64Array]:
+    """Connected items; the best of each stays. Similarity to it is told even where it is below the threshold."""
+    root = components(items, ((left, right) for left, right, _ in matches.stretches()))
+    keeper = root
+    if rank is not None:
+        first = np.full(items, np.iinfo(np.int64).max, np.int64)
+        np.minimum.at(first, root, rank)
+        is_best = rank == first[root]
+        by_root = np.zeros(items, np.uint32)
+        by_root[root[is_best]] = np.flatnonzero(is_best)
+        keeper = by_root[root]
+    others = np.flatnonzero(keeper != np.arange(items, dtype=np.uint32))
+    similarity = np.ones(items, np.float64)
+    similarity[others] = comparing.similarity_of(others, keeper[others].astype(np.int64))
+    return keeper, similarity

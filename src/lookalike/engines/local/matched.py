@@ -1,0 +1,110 @@
+"""What a run found, before it is put into words: matches, clusters, counts; it can be stored and taken up again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lookalike.certify.recall import PairTally
+from lookalike.collide.fold import Folds
+from lookalike.engines.local.cluster_matches import Clustering
+from lookalike.engines.local.counts import Counts
+from lookalike.engines.local.store.array_file import Arrays, DamagedError, write_arrays
+from lookalike.engines.local.store.matches import Matches
+from lookalike.engines.local.store.work_folder import Work, spilling
+from lookalike.scale import Scale
+from lookalike.theory import Plan
+from lookalike.types import BoolArray, F64Array
+
+__all__ = ["Matched", "chance_of", "matches_file"]
+
+_FILE, _MATCHES = "found.bin", "matches.bin"
+
+
+def matches_file(work: Work) -> Path | None:
+    """Where the matches of a run are found again; None if it cannot be resumed."""
+    return work.files([_MATCHES])[0] if work.resumable else None
+
+
+def chance_of(plan: Plan, scale: Scale) -> Callable[[F64Array], F64Array]:
+    """The chance that a pair meets in one band, from its place on the scale of the tally."""
+
+    def chance(shares: F64Array) -> F64Array:
+        return plan.band_chance(scale.from_share(shares))
+
+    return chance
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """Verified matches between leaders of identical items, left < right, and the clusters made of them.
+
+    They stand for so many `pairs` of items, copies included.
+    """
+
+    folds: Folds
+    matches: Matches
+    pairs: int
+    clustering: Clustering | None
+    tally: PairTally | None
+    counts: Counts
+    seconds: dict[str, float]
+    spilled: int
+    # Texts of a few items, by item number, to look at.
+    specimens: dict[int, str]
+    # Which of the pairs of the audit were found by nothing else.
+    missed: BoolArray
+
+    def save(self, work: Work) -> None:
+        """Leave it in the work folder, where the matches are settled already."""
+        arrays: dict[str, NDArray[Any]] = {"leader": self.folds.leader, "missed": self.missed.view(np.uint8)}
+        if self.clustering is not None:
+            arrays |= {"keeper": self.clustering.keeper, "similarity": self.clustering.similarity}
+        data = {
+            "pairs": self.pairs,
+            "counts": asdict(self.counts),
+            "tally": None if self.tally is None else self.tally.state(),
+            "seconds": self.seconds,
+            "spilled": self.spilled,
+            "references": self.folds.references,
+            "specimens": list(self.specimens.items()),
+        }
+        with spilling(str(work.folder)):
+            write_arrays(work.files([_FILE])[0], arrays, data, run=work.token)
+        work.finish("found", {"matches": len(self.matches), "checksum": self.matches.checksum})
+
+    @classmethod
+    def load(cls, work: Work, plan: Plan | None, scale: Scale, memory: int) -> Matched | None:
+        """Take it up again, if it was finished and is there; matches are held if they fit into so much memory."""
+        known = work.finished("found")
+        if known is None:
+            return None
+        try:
+            file = Arrays.verified(work.folder / _FILE, work.token)
+            matches = Matches.load(work, memory, work.folder / _MATCHES, known["matches"], known["checksum"])
+        except DamagedError as error:
+            work.redo("found", str(error))
+            return None
+        clustering = None
+        if "keeper" in file:
+            clustering = Clustering(file.read("keeper"), file.read("similarity"))
+        tally = None
+        if file.data["tally"] is not None and plan is not None:
+            tally = PairTally.from_state(chance_of(plan, scale), file.data["tally"])
+        return cls(
+            Folds(file.read("leader"), file.data["references"]),
+            matches,
+            file.data["pairs"],
+            clustering,
+            tally,
+            Counts(**file.data["counts"]),
+            file.data["seconds"],
+            file.data["spilled"],
+            dict(file.data["specimens"]),
+            file.read("missed").view(np.bool_),
+        )

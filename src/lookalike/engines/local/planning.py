@@ -1,0 +1,270 @@
+"""Planning on the data: a sample decides bands and rows, and tells what time, memory and disk a run will need.
+
+A plan depends on the options and the items alone, wherever they are stored and however much memory there is. What it
+takes into account is the number of rows, which is counted where the input does not tell it, and the first rows; of
+these the items with the smallest fingerprints: the same from every format and engine. A sample that is not typical
+costs time, never recall, which depends on bands and rows alone.
+
+Text and sets are planned on their data where that matters: so few of them that all can be compared, or so many that a
+run takes more than a few seconds. What is in between has the plan that its options alone give.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lookalike.config import Config
+from lookalike.engines.local.frequency_pass import count_frequencies, needs_frequencies
+from lookalike.engines.local.planning_sample import Sample, sample_items
+from lookalike.engines.local.store.work_folder import Work
+from lookalike.errors import InputError
+from lookalike.io.source import Source, locating
+from lookalike.items.collection import Collection, open_collection
+from lookalike.items.from_rows import Items
+from lookalike.measures import default_measure, is_binary_like, is_list, measure_of
+from lookalike.scale import order_of
+from lookalike.theory import Plan, plan
+from lookalike.theory.planner import MOMENT_NS
+from lookalike.theory.prices import prices_of
+from lookalike.wording.progress import SILENT, Progress
+
+if TYPE_CHECKING:
+    from lookalike.represent.document_counts import Frequencies
+
+__all__ = ["LONG_RUN", "Expected", "more_memory", "plan_run"]
+
+# Rows from which on a run is planned on its data, and bytes of text from which on it says what it will need: below, it
+# takes a few seconds at most.
+LONG_RUN = 200_000
+_LONG_TEXT = 1_000_000_000
+# Stored bytes from which on it may be that much text.
+_LARGE = 100_000_000
+_SAMPLE_ROWS = 4_000
+# Different items from which on a sample tells how alike items are: one pair that it may not have shown is one in 5,000
+# then. Of 3 kinds of lines it would be one in four, and a plan against that is 203 bands of 17 rows.
+_ENOUGH = 100
+# Rows up to which all pairs of sets may be compared, and bytes of text or elements that are looked at to see it.
+_FEW_ROWS = 2_000
+_FEW_BYTES = 1 << 26
+
+# Nanoseconds of one core for a byte of text, measured on Parquet with zstd (2 cores, AVX2): fixed, so that what is
+# expected depends on the input alone. Other formats and machines differ; the report shows what came of it.
+_READ_NS = 3.0
+_SHINGLE_NS = 3.0
+_WRITE_NS = 4.5
+# And for an item, whatever its length: arrays over all items are made, looked up and written.
+_ITEM_NS = 400.0
+# To cut a text into units, for each of them, in plain Python and on one core; what is left is put together as slowly.
+_UNIT_NS = 1_500.0
+# Of vectors and bits the prices of a plan are those of kernels alone; to read, gather and write takes as long again.
+_DENSE = 2.0
+# To load everything and to look at a sample.
+_START_SECONDS = 2.0
+# Bytes of vectors that may be held to compare all pairs.
+_SCANNED = 1 << 28
+# The share of items that share a bucket with another one, where nothing is known of it.
+_MEETING = 0.35
+# What is held of every item, whatever the memory.
+_HELD_BYTES = 60
+# What is held of every vector for each band while candidates are walked, whatever the memory: their buckets are one
+# connected part, which cannot be cut.
+_BUCKET_BYTES = 25
+# What the program itself takes, with a few batches in flight.
+_PROGRAM_BYTES = 300_000_000
+# Seconds from which on a run of other items than text and sets says what it will need.
+_WORTH_SAYING = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What a run will need: seconds, bytes of memory and of disk, for so many items and bytes of text.
+
+    `over` are bytes of the memory that are more than was allowed.
+    """
+
+    seconds: float
+    memory: int
+    disk: int
+    items: int
+    text: int
+    over: int = 0
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def plan_run(
+    collection: Collection,
+    config: Config,
+    frequencies: Frequencies | None = None,
+    progress: Progress = SILENT,
+    verb: str = "dedup",
+) -> tuple[Plan | None, Expected | None]:
+    """The plan of a run and what to expect of it; identical items need no plan, short runs no expectation."""
+    if config.exact:
+        return None, None
+    if config.scale.measure == "containment":
+        return plan(config.threshold, config.recall, bands=config.bands, rows=config.rows, measure="containment"), None
+    rows = _count_rows(collection, progress)
+    if config.scale.measure != "jaccard":
+        chosen, sample = _plan_on_sample(collection, config, frequencies, rows)
+        expected = _expected(chosen, sample, _items(sample, rows), config, collection.items.form, verb)
+        return chosen, expected if expected.seconds >= _WORTH_SAYING else None
+    if config.bands is None and config.verify == "exact" and rows <= _FEW_ROWS:
+        few = _plan_few(collection, config, frequencies)
+        if few is not None:
+            return few, None
+    given = plan(config.threshold, config.recall, bands=config.bands, rows=config.rows)
+    stored = sum(part.source.size() or 0 for part in collection.parts)
+    # What is stored may decide what is announced, never what is planned.
+    if rows < LONG_RUN and stored < _LARGE:
+        return given, None
+    ours = collection.items
+    measure = measure_of(config, ours.form, ours.dimensions, frequencies=frequencies)
+    sample = sample_items(ours, measure, config, rows=_SAMPLE_ROWS)
+    items = _items(sample, rows)
+    text = int(items * sample.text_bytes / max(1, sample.items))
+    if (rows < LONG_RUN and text < _LONG_TEXT) or sample.items < 2:
+        return given, None
+    chosen = given
+    if rows >= LONG_RUN and sample.compared >= _ENOUGH:
+        chosen = plan(
+            config.threshold,
+            config.recall,
+            bands=config.bands,
+            rows=config.rows,
+            items=items,
+            set_size=sample.mean_size,
+            background=sample.cautious(config.threshold),
+        )
+    return chosen, _expected(chosen, sample, items, config, ours.form, verb)
+
+
+def _count_rows(collection: Collection, progress: Progress) -> int:
+    """The number of rows of all parts; it must be exact, or a plan would depend on how they are stored."""
+    known = [part.source.count() for part in collection.parts]
+    if None not in known:
+        return sum(count or 0 for count in known)
+    with progress.stage("counting rows", collection.size(), "B") as stage:
+        return sum(part.count_rows(stage.advance) for part in collection.parts)
+
+
+def _amount(values: pa.Array) -> int:
+    """The bytes of texts, or eight for each element of sets: the same from every format."""
+    if is_list(values.type):
+        return 8 * int(pc.sum(values.value_lengths()).as_py() or 0)
+    return int(pc.sum(pc.binary_length(values)).as_py() or 0) if is_binary_like(values.type) else int(values.nbytes)
+
+
+def _plan_few(collection: Collection, config: Config, frequencies: Frequencies | None) -> Plan | None:
+    """A plan to compare all sets of a small collection, if that takes no longer than a moment."""
+    ours = collection.items
+    measure = measure_of(config, ours.form, ours.dimensions, frequencies=frequencies)
+    items = elements = amount = 0
+    for part in collection.parts:
+        batches = part.batches()
+        with contextlib.closing(batches):
+            for batch in batches:
+                # Asked before anything is made of them: one item may be larger than the memory.
+                amount += _amount(batch.values)
+                if amount > _FEW_BYTES:
+                    return None
+                with locating(batch.batch, part.source, batch.rows):
+                    sizes = measure.represent(batch.values, batch.groups).sizes
+                items, elements = items + len(sizes), elements + int(sizes.sum())
+                if items * (items - 1) / 2 * (prices_of("jaccard", elements / max(1, items)).pair or 0.0) > MOMENT_NS:
+                    return None
+    mean = max(1.0, elements / max(1, items))
+    found = plan(config.threshold, config.recall, items=max(2, items), set_size=mean, exhaustive=True)
+    return found if found.exhaustive else None
+
+
+def plan_for(config: Config, count: int, source: Source) -> Plan:
+    """The plan of the options for so many items, on a sample of them."""
+    collection = open_collection(source, None, config)
+    items = collection.items
+    config = replace(config, measure=config.measure or default_measure(items.form))
+    frequencies = None
+    if needs_frequencies(config, items.form):
+        frequencies = count_frequencies(collection, config, Work(), SILENT)
+    measure = measure_of(config, items.form, items.dimensions, frequencies=frequencies)
+    sample = sample_items(items, measure, config)
+    if sample.rows == 0:
+        raise InputError("there are no items in the sample")
+    return _on_sample(items, config, sample, count, exhaustive=True)
+
+
+def _plan_on_sample(
+    collection: Collection, config: Config, frequencies: Frequencies | None, rows: int
+) -> tuple[Plan, Sample]:
+    """The plan for measures whose items may be anything: how alike they are in general only a sample tells."""
+    items = collection.items
+    measure = measure_of(config, items.form, items.dimensions, frequencies=frequencies)
+    sample = sample_items(items, measure, config, rows=_SAMPLE_ROWS)
+    count = max(2, _items(sample, rows))
+    # All pairs are compared in memory, and without looking at groups. How much memory there is must not decide, or
+    # results would depend on it; only where nothing else is possible may it be more.
+    order = order_of(config.scale.measure)
+    most = _SCANNED if order is None or order <= 2.0 else max(_SCANNED, config.memory // 2)
+    fits = count * (items.dimensions or 1) * 4 <= most
+    exhaustive = config.group_by is None and config.verify == "exact" and fits
+    return _on_sample(items, config, sample, count, exhaustive=exhaustive), sample
+
+
+def _on_sample(items: Items, config: Config, sample: Sample, count: int, *, exhaustive: bool) -> Plan:
+    scale = config.scale
+    # Pairs that match are compared whatever the plan is; and where they are many, leaders see to them.
+    others = ~scale.meets(sample.similarities)
+    background = sample.similarities[others], sample.shares[others]
+    return plan(
+        config.scale.limit,
+        config.recall,
+        bands=config.bands,
+        rows=config.rows,
+        items=count,
+        set_size=items.dimensions or sample.mean_size,
+        background=background if sample.pairs else None,
+        measure=config.scale.measure,
+        exhaustive=exhaustive,
+        sparse=items.form in ("bags", "text"),
+    )
+
+
+def _items(sample: Sample, rows: int) -> int:
+    """The number of items in so many rows, if all have as many as those of the sample."""
+    return rows * sample.items // max(1, sample.rows)
+
+
+def _expected(chosen: Plan, sample: Sample, items: int, config: Config, form: str, verb: str) -> Expected:
+    """What a run will need, from its plan and what the sample held.
+
+    Kernels share the threads; starting, and cutting texts into paragraphs or lines, is the work of one. How many pairs
+    there will be is not known, so listing them is left out.
+    """
+    text = int(items * sample.text_bytes / max(1, sample.items))
+    meeting = _MEETING if config.verify != "none" else 0.0
+    cost = chosen.cost.sketch + chosen.cost.band + chosen.cost.verify + _ITEM_NS
+    if form in ("vectors", "bits", "columns"):
+        cpu = _DENSE * items * (cost + chosen.cost.reread)
+    else:
+        cpu = text * (2 * _READ_NS + (1 + meeting) * _SHINGLE_NS) + items * cost
+        cpu += text * (_READ_NS + _WRITE_NS) if verb == "dedup" else 0.0
+    alone = items * _UNIT_NS * (2 if verb == "dedup" else 1) if config.unit != "document" else 0.0
+    seconds = _START_SECONDS + (cpu / config.threads + alone) / 1e9
+    keys = items * (8 * chosen.bands + 16)
+    rows = int(meeting * items * sample.mean_size * 8)
+    held = items * _HELD_BYTES
+    spilled = (keys if keys > config.memory // 4 else 0) + (rows if rows > config.memory // 2 else 0)
+    buckets = items * chosen.bands * _BUCKET_BYTES if form in ("vectors", "bits") and not chosen.exhaustive else 0
+    memory = max(min(config.memory, keys + held + rows), buckets)
+    return Expected(round(seconds, 1), memory + _PROGRAM_BYTES, spilled, items, text, max(0, memory - config.memory))
+
+
+def more_memory(over: int) -> str:
+    """What is said of memory beyond what was allowed."""
+    return f"that is {over / 1e9:.1f} GB more than was allowed, since buckets of vectors are held whatever their number"

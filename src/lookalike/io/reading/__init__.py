@@ -1,0 +1,1 @@
+"""From places to rows: which files there are, what is in them, and what may be wrong with it."""

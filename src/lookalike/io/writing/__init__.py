@@ -1,0 +1,1 @@
+"""Output that is whole or not there, in folders that are ours."""

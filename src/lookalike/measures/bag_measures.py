@@ -1,0 +1,124 @@
+"""Weighted sets: weighted Jaccard by consistent sampling, and their cosine by the signs of random projections."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.collide.band import band_keys
+from lookalike.config import Config
+from lookalike.errors import OptionError
+from lookalike.key import key_of, sketch_seed
+from lookalike.measures.base import Judge, is_list, shape_of
+from lookalike.measures.comparable import Comparable
+from lookalike.measures.set_measures import in_groups
+from lookalike.measures.shingled_texts import Texts
+from lookalike.represent.bags import bags
+from lookalike.sketch.dart_minhash import sketch_bags
+from lookalike.sketch.signs import blocks_for, sign_keys
+from lookalike.sketch.sparse import LEAST_WIDTH, sparse_sign_bits
+from lookalike.theory import Plan
+from lookalike.types import F64Array, I64Array, Sets, U32Array, U64Array
+from lookalike.verify.weighted import bag_rows, sparse_cosine, weighted_jaccard
+
+__all__ = ["BagJudge", "SparseCosine", "WeightedJaccard"]
+
+
+def holds_bags(kind: pa.DataType) -> bool:
+    """Whether a column holds elements, with or without weights, and not text."""
+    return is_list(kind) or bool(pa.types.is_map(kind) or pa.types.is_struct(kind))
+
+
+def bags_of(items: pa.Array, key: U64Array, *, negative: bool) -> Sets:
+    """The bags of a column."""
+    found = bags(items, key=key, negative=negative)
+    return Sets(found.offsets, found.values, found.fingerprints, weights=found.weights, bad=found.bad)
+
+
+class WeightedJaccard:
+    """Σ min / Σ max of the weights of two bags."""
+
+    name = "weighted-jaccard"
+
+    def __init__(self, texts: Texts, plan: Plan | None, seed: int) -> None:
+        self._texts = texts
+        self._bands, self._rows = shape_of(plan)
+        self._seed = sketch_seed(seed)
+        self._key = key_of(seed)
+
+    def represent(self, items: pa.Array, groups: U64Array | None = None) -> Sets:
+        found = bags_of(items, self._key, negative=False) if holds_bags(items.type) else self._texts.bags(items)
+        return in_groups(found, groups)
+
+    def keys(self, items: Sets) -> U64Array:
+        if not self._bands:
+            return np.empty((0, len(items)), np.uint64)
+        assert items.weights is not None
+        slots = sketch_bags(items.offsets, items.values, items.weights, self._bands * self._rows, self._seed)
+        return np.ascontiguousarray(band_keys(slots, self._bands, self._rows).T)
+
+    def judge(self, config: Config) -> Judge | None:
+        if config.verify == "none":
+            return None
+        if config.verify == "sketch":
+            raise OptionError("verify=sketch is not for weighted-jaccard: use exact or none")
+        return BagJudge(config.scale.threshold, weighted_jaccard, "least")
+
+
+class SparseCosine:
+    """u·v / |u||v| of vectors of which only the components that are not 0 are named; those without any are bad."""
+
+    name = "cosine"
+
+    def __init__(self, texts: Texts, plan: Plan | None, seed: int) -> None:
+        self._texts = texts
+        self._bands, self._rows = shape_of(plan)
+        self._seed = sketch_seed(seed)
+        self._key = key_of(seed)
+
+    def represent(self, items: pa.Array, groups: U64Array | None = None) -> Sets:
+        found = bags_of(items, self._key, negative=True) if holds_bags(items.type) else self._texts.bags(items)
+        return in_groups(found, groups)
+
+    def keys(self, items: Sets) -> U64Array:
+        assert items.weights is not None
+        blocks = blocks_for(self._bands, self._rows, LEAST_WIDTH)
+        bits = np.empty((len(items), 0, LEAST_WIDTH // 64), np.uint64)
+        if blocks:
+            bits = sparse_sign_bits(items.offsets, items.values, items.weights, blocks, LEAST_WIDTH, self._seed)
+        return sign_keys(bits, self._bands, self._rows)
+
+    def judge(self, config: Config) -> Judge | None:
+        if config.verify == "none":
+            return None
+        if config.verify == "sketch":
+            raise OptionError("verify=sketch is for the cosine of dense vectors: use exact or none")
+        return BagJudge(config.scale.threshold, sparse_cosine, "product")
+
+
+class BagJudge(Comparable):
+    """Compares bags by their sorted elements and weights."""
+
+    lowest = -math.inf
+
+    def __init__(self, threshold: float, compare: Callable[..., F64Array], overlap: str) -> None:
+        self.threshold = threshold
+        self._compare = compare
+        # What a shared element adds to the overlap of two bags: its smaller weight, or the product of its weights.
+        self.overlap = overlap
+
+    def lengths(self, sizes: U32Array) -> I64Array:
+        wide = sizes.astype(np.int64)
+        return wide + (wide + 1) // 2
+
+    def rows(self, items: Sets) -> tuple[I64Array, U64Array]:
+        assert items.weights is not None
+        return bag_rows(items.offsets, items.values, items.weights)
+
+    def compare(
+        self, offsets: I64Array, words: U64Array, left: I64Array, right: I64Array, threshold: float
+    ) -> F64Array:
+        return self._compare(offsets, words, left, right, threshold)

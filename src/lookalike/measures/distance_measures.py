@@ -1,0 +1,97 @@
+"""Euclidean, Manhattan and Lr distances of dense vectors: stable projections for the bands, exact sums for the rest.
+
+Stable distributions exist for orders up to 2. Above, no family of hash functions is known, and all pairs are compared.
+The row of a vector is its components, two float32 a word.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.collide.band import band_keys
+from lookalike.config import Config
+from lookalike.errors import OptionError
+from lookalike.key import key_of, sketch_seed
+from lookalike.measures.base import Judge, shape_of
+from lookalike.measures.comparable import Comparable, all_rows
+from lookalike.measures.vector_measures import component_words, grouped_keys, in_groups, row_offsets
+from lookalike.represent.vectors import dense
+from lookalike.scale import order_of
+from lookalike.sketch.stable import StableMatrix, stable_matrix, stable_slots_of
+from lookalike.theory import Plan
+from lookalike.types import Dense, F64Array, I64Array, U32Array, U64Array
+from lookalike.verify.distances import minkowski
+from lookalike.verify.scan import EUCLIDEAN, MANHATTAN, all_pairs_within
+
+__all__ = ["Distance", "DistanceJudge"]
+
+_SCANNED = {1.0: MANHATTAN, 2.0: EUCLIDEAN}
+
+
+class Distance:
+    """(Σ|x_i - y_i|^r)^(1/r) of vectors of one length."""
+
+    def __init__(self, name: str, dimensions: int | None, plan: Plan | None, seed: int) -> None:
+        self.name = name
+        self.dimensions = dimensions
+        self.order = order_of(name) or 2.0
+        self._bands, self._rows = shape_of(plan)
+        self._width = 1.0 if plan is None or plan.width is None else plan.width
+        self._seed = sketch_seed(seed)
+        self._key = key_of(seed)
+
+    @cached_property
+    def _matrix(self) -> StableMatrix:
+        assert self.dimensions is not None, "the number of components is known before a vector is hashed"
+        return stable_matrix(self.dimensions, self._bands * self._rows, self.order, self._seed)
+
+    def represent(self, items: pa.Array, groups: U64Array | None = None) -> Dense:
+        return in_groups(dense(items, self.dimensions, self._key), groups)
+
+    def keys(self, items: Dense) -> U64Array:
+        if not self._bands:
+            return np.empty((0, len(items)), np.uint64)
+        slots = stable_slots_of(items.values, self._matrix, self._width)
+        return grouped_keys(np.ascontiguousarray(band_keys(slots, self._bands, self._rows).T), items)
+
+    def judge(self, config: Config) -> Judge | None:
+        if config.verify == "none":
+            return None
+        if config.verify == "sketch":
+            raise OptionError(f"verify=sketch is not for {self.name}: its slots tell no distance; use exact or none")
+        return DistanceJudge(self.order, config.scale.threshold)
+
+
+class DistanceJudge(Comparable):
+    """Compares the vectors themselves; a score is minus the distance."""
+
+    lowest = -math.inf
+
+    def __init__(self, order: float, threshold: float) -> None:
+        self._order = order
+        self.threshold = threshold
+
+    def lengths(self, sizes: U32Array) -> I64Array:
+        return (sizes.astype(np.int64) + 1) // 2
+
+    def rows(self, items: Dense) -> tuple[I64Array, U64Array]:
+        words = component_words(items.values if items.present.all() else items.values[items.present])
+        return row_offsets(items, words), words.reshape(-1)
+
+    def compare(
+        self, offsets: I64Array, words: U64Array, left: I64Array, right: I64Array, threshold: float
+    ) -> F64Array:
+        return minkowski(offsets, words, left, right, threshold, self._order)
+
+    def scan(
+        self, offsets: I64Array, words: U64Array, threads: int, labels: I64Array | None = None
+    ) -> Iterator[tuple[I64Array, I64Array]]:
+        if self._order not in _SCANNED or not len(words):
+            return all_rows(len(offsets) - 1)
+        vectors = words.reshape(len(offsets) - 1, -1).view(np.float32)
+        return all_pairs_within(vectors, -self.threshold, threads, _SCANNED[self._order], labels)

@@ -1,0 +1,1 @@
+"""What a run says about itself: certificate, figures, examples, and the page that shows them."""

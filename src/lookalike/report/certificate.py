@@ -1,0 +1,373 @@
+"""The certificate of a run: how much of what there is was found, measured three ways, each blind to something else.
+
+    estimate  from the found pairs alone: measures the plan, cannot see a fault of the program
+    bands     each band should be hit about equally often: a dead or biased band stands out
+    audit     a random sample of items compared exactly with all others: sees everything, in a small sample
+
+The headline, `recall`, is what they support together. Estimate and audit err independently of one another: the one by
+the hash functions, the other by the sample. So both tell an interval of 97.5%, and what lies in both is one of 0.975² =
+95%. Where one of the two is more than twice as wide, it hardly narrows the other: it is taken at 99.9%, so that it
+still has its say, and the other at 95.1%. Where the two have nothing in common, even at 99.8%, one of them is wrong,
+and that is the headline then.
+
+Pairs that only the audit found are among the results, so they are not missed any more. What the bands missed without
+the audit is what both measure, and what the audit gave back is taken off afterwards.
+
+Where giant lists were left to leaders not every pair was looked at, and the bands tell nothing about them. The headline
+is then about items, and from the audit alone: the share of the pairs that are listed, or of which one item was removed.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from lookalike.certify.audit import Audited
+from lookalike.certify.intervals import clopper_pearson
+from lookalike.certify.recall import Recall
+from lookalike.certify.sampled import SampledPairs
+from lookalike.config import Config
+from lookalike.engines.local.matched import Matched
+from lookalike.theory import Plan
+from lookalike.types import BoolArray, I64Array
+from lookalike.wording.phrases import counted
+
+__all__ = ["certify"]
+
+_NONE = {"items": 0.0, "low": 0.0, "high": 0.0}
+# What a headline without any doubt rests on.
+_CERTAIN = {"all pairs compared": "every pair was compared", "all pairs audited": "the audit compared every pair"}
+_LEVEL = 0.95
+# The level of each of two independent intervals, that of one which is much wider than the other, and of those that
+# contradict one another if they do not touch.
+_EACH, _WIDE, _APART = math.sqrt(_LEVEL), 0.999, 0.998
+_MUCH = 2.0
+
+
+def certify(config: Config, plan: Plan, matched: Matched, audited: Audited | None, about: str) -> dict[str, Any]:
+    """The certificate as plain data, with the sentence that is printed; `about` tells which pairs it is about."""
+    out: dict[str, Any] = {"notes": _notes(config, matched, audited), "alarms": []}
+    estimate = None
+    if matched.tally is not None:
+        estimate = matched.tally.finish(certain=float(matched.folds.within))
+        data = estimate.as_dict()
+        bands, out["curve"] = data.pop("bands"), data.pop("curve")
+        out["bands"] = bands | {"suspicious": bands.pop("odd")}
+        out["notes"] += data.pop("notes")
+        out["alarms"] += data.pop("suspicious")
+        out["estimate"] = data
+    sample = None
+    if audited is not None:
+        sample, details = _audit(config, plan, matched, audited)
+        out |= details
+    out["alarms"] += _faults(matched)
+    # What was refused by its text (verify=text) matches by its hashes, which are what the audit compares.
+    refused = matched.counts.refused_matches + matched.counts.refused_identical
+    headline = _headline(plan, matched, estimate, None if refused else sample)
+    sure = bool(headline.alarm) or headline.basis in _CERTAIN
+    if not sure and audited is not None and _saw_all(config, matched, audited):
+        headline = replace(headline, basis="all pairs audited")
+    out["recall"], alarm = headline.as_dict(matched), headline.alarm
+    out["alarms"] += [alarm] if alarm else []
+    if sample is not None:
+        out["audit"]["hidden"] = sample.hidden(headline.usual, _APART)
+    out["statement"] = _statement(config, plan, matched, out, about)
+    return out
+
+
+def _faults(matched: Matched) -> list[str]:
+    """What the checks of single steps found."""
+    counts, out = matched.counts, []
+    if counts.faulty_items:
+        out.append(
+            f"{counts.faulty_items:,} of {counts.checked_items:,} items that were made into sets and band keys again, "
+            "slowly, came out differently"
+        )
+    if counts.lost_pairs:
+        out.append(
+            f"{counts.lost_pairs:,} of {counts.checked_pairs:,} matching pairs of buckets that were compared again are "
+            "not among the results"
+        )
+    return out
+
+
+@dataclass(frozen=True)
+class _Headline:
+    """What the parts support together, as numbers of pairs that the bands missed.
+
+    `usual` is the largest share of missed pairs that the plan explains.
+    """
+
+    missed: float | None
+    least: float
+    most: float
+    basis: str
+    usual: float = 0.0
+    alarm: str = ""
+
+    def as_dict(self, matched: Matched) -> dict[str, Any]:
+        """The recall of the results: what the audit found alone is among them."""
+        found, again = float(matched.pairs), float(matched.counts.audit_pairs)
+
+        def share(missed: float) -> float:
+            left = max(0.0, missed - again)
+            return found / (found + left) if found + left else 1.0
+
+        return {
+            "recall": None if self.missed is None else share(self.missed),
+            "low": share(self.most) if math.isfinite(self.most) else 0.0,
+            "high": share(self.least),
+            "basis": self.basis,
+            "contradiction": bool(self.alarm),
+        }
+
+
+def _headline(plan: Plan, matched: Matched, estimate: Recall | None, sample: SampledPairs | None) -> _Headline:
+    """Bring the estimate and the audit together."""
+    before = matched.pairs - matched.counts.audit_pairs
+    # Pairs of identical items are found for sure, and the audit does not count them.
+    different = float(before - matched.folds.within)
+    led = matched.counts.led_items > 0
+    if estimate is not None and (led or estimate.estimate is None or estimate.found != before):
+        estimate = None
+    asked = sample is not None and sample.share is not None
+    if plan.exhaustive and not led:
+        alarm = ""
+        if sample is not None and sample.share:
+            alarm = f"every pair was compared, and yet the audit knows {counted(int(sample.missed.sum()), 'pair')} more"
+        most = different * sample.limits(_LEVEL)[1] if alarm and sample is not None else 0.0
+        return _Headline(0.0, 0.0, most, "all pairs compared", 0.0, alarm)
+    if estimate is None and (sample is None or not asked):
+        return _Headline(None, 0.0, math.inf, "nothing")
+    if estimate is None:
+        assert sample is not None
+        least, most = (_number(share, different) for share in sample.limits(_LEVEL))
+        return _Headline(_number(sample.share or 0.0, different), least, most, "audit", 1.0 - plan.expected_recall)
+    usual = _share(estimate.limits(_APART)[1], different)
+    if sample is None or not asked:
+        return _Headline(estimate.missed, *estimate.limits(_LEVEL), "estimate", usual)
+    return _both(estimate, sample, different, usual)
+
+
+def _both(estimate: Recall, sample: SampledPairs, different: float, usual: float) -> _Headline:
+    """What lies in both intervals; where they lie apart, what lies between them, or both if one must be wrong."""
+    audited = _number(sample.share or 0.0, different)
+
+    def limits(one: float, other: float) -> tuple[tuple[float, float], tuple[float, float]]:
+        least, most = (_number(share, different) for share in sample.limits(other))
+        return estimate.limits(one), (least, most)
+
+    (one_least, one_most), (other_least, other_most) = limits(_APART, _APART)
+    if max(one_least, other_least) > min(one_most, other_most):
+        told = 1.0 - _share(estimate.missed, different), 1.0 - (sample.share or 0.0)
+        alarm = (
+            f"the parts of the certificate contradict one another: recall {told[0]:.4f} by the estimate, "
+            f"{told[1]:.4f} by the audit"
+        )
+        basis = "a contradiction"
+        return _Headline(
+            audited, min(one_least, other_least), max(one_most, other_most), basis, usual, alarm
+        )  # fmt: skip
+    one, other = (most - least for least, most in limits(_EACH, _EACH))
+    (one_least, one_most), (other_least, other_most) = limits(*_levels(one, other))
+    inner = sorted([max(one_least, other_least), min(one_most, other_most)])
+    # The narrower of the two tells the most likely number.
+    missed = estimate.missed if one_most - one_least <= other_most - other_least else audited
+    return _Headline(min(max(missed, inner[0]), inner[1]), inner[0], inner[1], "estimate and audit", usual)
+
+
+def _levels(one: float, other: float) -> tuple[float, float]:
+    """The levels of two independent intervals of about these widths, so that what lies in both is one of 95%."""
+    if max(one, other) <= _MUCH * min(one, other):
+        return _EACH, _EACH
+    return (_LEVEL / _WIDE, _WIDE) if one < other else (_WIDE, _LEVEL / _WIDE)
+
+
+def _saw_all(config: Config, matched: Matched, audited: Audited) -> bool:
+    """Whether the audit compared every pair, and what the bands missed is among the results."""
+    counts = matched.counts
+    return (
+        audited.rate >= 1.0
+        and not (audited.full or counts.unaudited_items or counts.led_items)
+        and config.verify == "exact"
+    )
+
+
+def _number(share: float, found: float) -> float:
+    """How many pairs were missed beside those found, from the share of all that was missed."""
+    return found * share / (1.0 - share) if share < 1.0 else math.inf
+
+
+def _share(missed: float, found: float) -> float:
+    return missed / (found + missed) if math.isfinite(missed) and found + missed else 1.0
+
+
+def _audit(
+    config: Config, plan: Plan, matched: Matched, audited: Audited
+) -> tuple[SampledPairs, dict[str, Any]]:  # fmt: skip
+    """Of the pairs that the audit saw, how many were found; and what is left among the kept."""
+    left, right, scale, folds = audited.left, audited.right, config.scale, matched.folds
+    missed, led = matched.missed, matched.counts.led_items > 0
+    clustering = matched.clustering
+    bad = missed
+    if clustering is not None:
+        kept, keeper = clustering.kept, clustering.keeper
+        # Without the audit, both items of a pair would have stayed that was found by nothing else: those that still
+        # are there, and those of which the one was removed for the other.
+        bad = missed & ((kept[left] & kept[right]) | (keeper[left] == right) | (keeper[right] == left))
+    counted_bad = bad if led else missed
+    different = folds.leader[left] != folds.leader[right]
+    sample = SampledPairs.of(left[different], counted_bad[different], audited.rate, _full(matched, audited))
+    low, high = sample.limits(_LEVEL)
+    shown = np.flatnonzero(counted_bad)
+    pairs = len(left)
+    out: dict[str, Any] = {
+        "audit": {
+            "sampled": len(audited.items),
+            "of": audited.seen,
+            "pairs": pairs,
+            "found": pairs - int(counted_bad.sum()),
+            "counted": "pairs of which one item was removed" if led else "pairs",
+            "recall": None if sample.share is None else 1.0 - sample.share,
+            "low": 1.0 - high,
+            "high": 1.0 - low,
+            "full": audited.full,
+            "missed": [
+                {"a": int(left[i]), "b": int(right[i]), scale.column: float(scale.told(audited.similarities[i]))}
+                for i in shown[np.argsort(-audited.similarities[shown], kind="stable")][:20]
+            ],
+        }
+    }
+    if clustering is not None:
+        # Where every pair was looked at and one item of each match is gone, a sample that shows nothing has no doubt.
+        certain = plan.exhaustive and config.verify == "exact" and not led and not bad.any()
+        kept_items = int(clustering.kept[folds.references :].sum())
+        mended = matched.counts.audit_pairs > 0
+        out["left"] = _NONE if certain else _left(bad, left, audited, kept_items, mended=mended)
+    return sample, out
+
+
+def _full(matched: Matched, audited: Audited) -> dict[int, float]:
+    """The sampled items with more matches than the audit takes up, and how many later items are known to be like them.
+
+    Of identical items all are taken for later ones.
+    """
+    if not audited.full:
+        return {}
+    items, pairs = np.unique(audited.left, return_counts=True)
+    items = items[pairs == pairs.max()]
+    leaders = matched.folds.leader[items].astype(np.int64)
+    known = np.zeros(len(matched.folds.leader))
+    for left, right, _ in matched.matches.stretches():
+        known += np.bincount(left, weights=matched.folds.sizes[right], minlength=len(known))
+    return dict(zip(items.tolist(), known[leaders].tolist(), strict=True))
+
+
+def _left(bad: BoolArray, left: I64Array, audited: Audited, kept: int, *, mended: bool) -> dict[str, Any]:
+    """How many kept items still have a near-duplicate among the kept.
+
+    A sampled item that has later ones stands for itself and for them. That counts an item twice which has two earlier
+    near-duplicates left; where what is left are single pairs, as almost always, it is exact on average. There cannot be
+    more of them than are kept. What the audit found and `mended` is not left: the others are those that it did not see.
+    """
+    items, partners = np.unique(left[bad], return_counts=True)
+    sampled = max(1, len(audited.items))
+    low, high = clopper_pearson(len(items), sampled)
+    each = 1.0 + (float(partners.mean()) if len(items) else 1.0)
+    share = len(items) / sampled
+    others = audited.seen - (len(audited.items) if mended else 0)
+    if audited.rate >= 1.0:
+        low = high = share
+    return {
+        name: min(float(kept), part * each * others) for name, part in (("items", share), ("low", low), ("high", high))
+    }
+
+
+def _statement(config: Config, plan: Plan, matched: Matched, parts: dict[str, Any], about: str) -> str:
+    sentence = f"found {counted(matched.pairs, 'pair')}"
+    recall, led = parts["recall"], matched.counts.led_items > 0
+    of = f" of the pairs with {about}"
+    if led:
+        sentence += " (giant lists were compared with their leaders only, and their pairs are not all counted)"
+    if recall["contradiction"]:
+        sentence += f"; {parts['alarms'][-1]}{of}: do not rely on this run, and please report it"
+    elif recall["basis"] in _CERTAIN:
+        how = "joined exactly, by rare elements" if plan.measure == "containment" else _CERTAIN[recall["basis"]]
+        sentence += f"; recall 1 ({how}){of}"
+    elif recall["recall"] is not None:
+        what = (
+            "estimated share of the pairs that are listed or of which one item was removed"
+            if led
+            else "estimated recall"
+        )
+        sentence += f"; {what} {recall['recall']:.4f} (95% interval {recall['low']:.4f} to {recall['high']:.4f}){of}"
+    else:
+        sentence += f"; recall unknown{of}"
+    sentence += {
+        "exact": "; precision 1 (all verified)",
+        "sketch": "; not verified exactly (verify=sketch)",
+        "none": "; not verified (verify=none)",
+    }[config.verify]
+    left = parts.get("left")
+    if left is not None and left["high"] == 0.0:
+        sentence += "; no kept item has a near-duplicate left"
+    elif left is not None:
+        own = matched.folds.references
+        kept = int(matched.clustering.kept[own:].sum()) if matched.clustering is not None else 0
+        sentence += (
+            f"; about {left['items']:,.0f} of the {kept:,} kept items still have a near-duplicate "
+            f"(95% interval {left['low']:,.0f} to {left['high']:,.0f})"
+        )
+    return sentence
+
+
+def _notes(config: Config, matched: Matched, audited: Audited | None) -> list[str]:
+    """Everything that bends an assumption."""
+    counts, notes = matched.counts, []
+    if config.verify == "sketch":
+        notes.append("verify=sketch: similarities are estimates, so precision and recall are those of the estimate")
+    if config.verify == "none":
+        notes.append("verify=none: candidates were not compared, so precision is unknown")
+    if counts.giant_items:
+        notes.append(
+            f"{counts.giant_items:,} items of buckets with too many items were joined exactly, by their rare elements: "
+            "their pairs are found whatever the bands say"
+        )
+    if counts.led_items and config.verify == "none":
+        notes.append(
+            "of a bucket with too many items each was taken for a near-duplicate of one of them, so not all its pairs "
+            "are listed"
+        )
+    elif counts.led_items and config.cluster == "components":
+        notes.append(
+            f"{counts.led_items:,} items of giant lists were compared until they were connected, and no further: "
+            "components are whole, but not all their pairs are listed"
+        )
+    elif counts.led_items:
+        notes.append(
+            f"{counts.led_items:,} items of giant lists were compared with leaders, not with one another: "
+            "every removed item matches its keeper, but not all their pairs are listed"
+        )
+    if counts.unexamined_items and config.cluster == "components":
+        notes.append(
+            f"{counts.unexamined_items:,} items of giant lists were not compared with all others of their list, which "
+            "would have been too many, and may belong to larger components"
+        )
+    elif counts.unexamined_items:
+        notes.append(
+            f"{counts.unexamined_items:,} items of giant lists matched none of their leaders and were not compared "
+            "with the rest of the list"
+        )
+    if counts.audit_pairs:
+        notes.append(
+            f"{counted(counts.audit_pairs, 'pair')} were missed by the bands and found by the audit: they are in the "
+            "results"
+        )
+    if counts.unaudited_items:
+        notes.append(f"{counts.unaudited_items:,} items have more than a million elements and were not audited")
+    if audited is not None and audited.full:
+        notes.append(f"{audited.full:,} audited items have many near-duplicates; only the first of them were checked")
+    return notes

@@ -1,0 +1,64 @@
+"""What two texts share: which of their shingles, and where those stand in the text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.represent.text_sets import shingle_texts, spans_of
+from lookalike.shingle import Shingle
+from lookalike.types import BoolArray, U64Array
+
+__all__ = ["Comparison", "compare_texts"]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The shingle sets of two texts, side by side.
+
+    `shared_a` and `shared_b` mark the bytes of each text (as UTF-8) that stand in a shared shingle.
+    """
+
+    size_a: int
+    size_b: int
+    both: int
+    shared_a: BoolArray
+    shared_b: BoolArray
+
+    @property
+    def similarity(self) -> float:
+        """Jaccard: shared shingles in all shingles; 0 where there are none."""
+        either = self.size_a + self.size_b - self.both
+        return self.both / either if either else 0.0
+
+    @property
+    def a_in_b(self) -> float:
+        """The share of a's shingles that b has."""
+        return self.both / self.size_a if self.size_a else 0.0
+
+    @property
+    def b_in_a(self) -> float:
+        """The share of b's shingles that a has."""
+        return self.both / self.size_b if self.size_b else 0.0
+
+
+def compare_texts(a: bytes, b: bytes, shingle: Shingle) -> Comparison:
+    """Compare two texts as the pipeline would, and mark what they share."""
+    sets = shingle_texts(pa.array([a, b], pa.large_binary()), shingle)
+    first, second = sets.values[: sets.offsets[1]], sets.values[sets.offsets[1] :]
+    both = len(np.intersect1d(first, second, assume_unique=True))
+    return Comparison(len(first), len(second), both, _marks(a, second, shingle), _marks(b, first, shingle))
+
+
+def _marks(text: bytes, other: U64Array, shingle: Shingle) -> BoolArray:
+    """The bytes of `text` that stand in a shingle which is also in `other`."""
+    hashes, spans = spans_of(text, shingle)
+    shared = spans[np.isin(hashes, other)]
+    # +1 where a shared shingle begins, -1 where it ends; a byte is marked where the sum is above 0.
+    steps = np.zeros(len(text) + 1, np.int64)
+    np.add.at(steps, shared[:, 0], 1)
+    np.add.at(steps, shared[:, 1], -1)
+    marks: BoolArray = np.cumsum(steps[:-1]) > 0
+    return marks

@@ -1,0 +1,1 @@
+"""Runs as people have them: results in memory, and the run folder."""

@@ -1,0 +1,349 @@
+"""A run is a folder: what stays, what was decided, and, until it is finished, the work folder to resume from.
+
+RUN/kept/…            the kept rows, one file for each input file, in its format and with all its columns
+RUN/removed.parquet   id, kept (the id that stays in its place), similarity
+RUN/pairs.parquet     a, b, similarity; left out, and said so in the report, where there are more than max_pairs
+RUN/clusters.parquet  cluster, size, id, kept, similarity
+RUN/report.html       all of it to look at
+RUN/report.json       all of it as data
+RUN/run.json          which run it is: options, input fingerprints, versions
+RUN/.lookalike.json   the mark: which of the files here are ours (`io/writing/owned.py`)
+
+Everything is made in RUN/.partial, file by file, and moved to its place when all is there, `report.json` last: a folder
+with a report and no work folder is a finished run. RUN/work holds the state of an unfinished one, or, with --workdir P,
+P/lookalike-NAME-….work, where the name comes from RUN and its place.
+
+Only files that the mark names are replaced or removed. A folder without a mark must be empty; what somebody puts
+into RUN later stays, also when another run takes the place of this one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lookalike.config import Config
+from lookalike.engines.local.result_tables import cluster_batches, removed_batches, save_pairs
+from lookalike.engines.local.room import give_back_memory
+from lookalike.engines.local.store.work_folder import Work, difference
+from lookalike.errors import InputError, OptionError, OutputError
+from lookalike.io.checksums import checksum, seal, unseal
+from lookalike.io.copying.copy import LINE_ENDINGS, CopiedFile, copied_names
+from lookalike.io.reading.formats import endings
+from lookalike.io.reading.watch import fingerprints
+from lookalike.io.source import Source
+from lookalike.io.writing.atomic import replacing, writing
+from lookalike.io.writing.owned import STAGED, OwnedFolder
+from lookalike.io.writing.table_files import is_file, save_batches
+from lookalike.key import seed_shown
+from lookalike.report.page import page
+from lookalike.spec import VERSION as SPEC_VERSION
+from lookalike.wording.progress import SILENT, Progress
+
+if TYPE_CHECKING:
+    from lookalike.runs.results import Dedup
+
+__all__ = ["RunFolder", "describe_run", "is_one_file", "results_of", "write_run"]
+
+_WORK, _REPORT, _PAGE, _RUN = "work", "report.json", "report.html", "run.json"
+_TABLES = ("removed.parquet", "pairs.parquet", "clusters.parquet")
+# Options that decide how a run is computed, not what comes out, or that stand in its description in another way.
+_NOT_DECISIVE = ("threads", "memory", "shingle", "of_text", "strict")
+
+
+def is_one_file(path: str | Path, *, lines: bool = False) -> bool:
+    """Whether the kept rows go to one file (a text file if the input is `lines`), or to a run folder."""
+    if (lines and endings(str(path))[0] in LINE_ENDINGS) or is_file(path):
+        return True
+    if Path(path).suffix and not Path(path).is_dir():
+        raise OptionError(
+            f"{path}: the ending is not one that can be written; use .parquet, .jsonl, .csv, .tsv or .arrow, "
+            "or none for a run folder"
+        )
+    return False
+
+
+class RunFolder:
+    """The folder of one run, from its beginning to the moment everything is in its place.
+
+    `tell` gets a line for people where something must be done again.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        overwrite: bool = False,
+        resume: bool = False,
+        workdir: Path | None = None,
+        tell: Callable[[str], None] | None = None,
+    ) -> None:
+        self.path = Path(path).expanduser()
+        self.partial = self.path / STAGED
+        self.work_folder = self.path / _WORK if workdir is None else _work_folder(workdir.expanduser(), self.path)
+        self._elsewhere = None if workdir is None else os.path.realpath(self.work_folder)
+        self._overwrite = overwrite
+        self._resume = resume
+        self._tell = tell
+        self._folder = OwnedFolder(self.path, "run")
+        self._what: dict[str, Any] = {}
+        self.work = Work()
+
+    @property
+    def finished(self) -> bool:
+        """Whether everything is in its place already."""
+        return self._folder.look() and self._folder.has(_REPORT) and not self._is_unfinished()
+
+    def _is_unfinished(self) -> bool:
+        return Work(self.work_folder).unfinished or self._other_state() is not None
+
+    def _other_state(self) -> Path | None:
+        """Where an unfinished run keeps its state, if that is not where this one does."""
+        noted = self._folder.notes.get("work")
+        if noted is not None:
+            return None if noted == self._elsewhere else Path(noted)
+        inside = self.path / _WORK
+        return inside if self._elsewhere is not None and Work(inside).unfinished else None
+
+    def check(self) -> None:
+        """Refuse a folder that is in the way, before anything is read."""
+        if self._resume and self._overwrite:
+            raise OptionError("resume goes on with a run, overwrite starts again: give one or the other")
+        ours, unfinished = self._folder.look(), Work(self.work_folder).unfinished
+        other = self._other_state()
+        if self._resume:
+            if other is not None:
+                how = "without --workdir" if other == self.path / _WORK else f"with --workdir {other.parent}"
+                raise OptionError(f"the run in {self.path} keeps its state in {other}: go on {how}")
+            return
+        if self._overwrite:
+            return
+        if unfinished or other is not None:
+            raise OutputError(
+                f"{other or self.work_folder} holds an unfinished run: go on with --resume, "
+                "or start again with --overwrite"
+            )
+        if ours:
+            raise OutputError(f"{self.path} exists; use --overwrite to replace it")
+
+    def check_same(self, what: dict[str, Any]) -> None:
+        """Refuse to take a finished run for another one."""
+        file = self.path / _RUN
+        try:
+            changed = difference(unseal(file.read_text(encoding="utf-8")), what)
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise OutputError(f"{file} cannot be read ({error}): start again with --overwrite") from error
+        if changed:
+            raise OptionError(f"the run in {self.path} is finished and was another one: {changed}; see --overwrite")
+
+    def open(self, what: dict[str, Any], results: Iterable[str] = ()) -> None:
+        """Begin to write a run that is done, from what is in memory."""
+        self._check_room(results)
+        self._what = what
+        with writing(str(self.path)):
+            self._folder.begin()
+            self._drop_partial()
+
+    def _check_room(self, results: Iterable[str]) -> None:
+        """Nothing may be in the way of the results, now; they are looked for once more when they are there."""
+        self.check()
+        if self._folder.marked:
+            self._folder.check_free(results)
+
+    def begin(self, what: dict[str, Any], results: Iterable[str] = ()) -> Work:
+        """Start the run that `what` describes, or go on with it; `results` are the names of what it may leave."""
+        self._check_room(results)
+        self._what = what
+        self.work = Work(self.work_folder, tell=self._tell)
+        with writing(str(self.path)):
+            self._folder.begin()
+            if not self._resume:
+                self.work.remove()
+                self._remove_old_work()
+            if not self.work.unfinished:
+                self._drop_partial()
+            self._folder.note(work=self._elsewhere)
+        self.work.begin(what, resume=self._resume)
+        return self.work
+
+    def _remove_old_work(self) -> None:
+        """Remove the state of the run that this one takes the place of, where that was kept elsewhere."""
+        old = self._other_state()
+        if old is not None:
+            Work(old).remove()
+
+    def _drop_partial(self) -> None:
+        self._folder.settle()
+        self._folder.remove([f"{STAGED}/{name}" for name in self._folder.staged])
+
+    @contextlib.contextmanager
+    def going(self) -> Iterator[None]:
+        """While the run goes on. What cannot be resumed is removed: after a bad input or option it is another run."""
+        try:
+            yield
+        except (InputError, OptionError):
+            self.abandon()
+            raise
+        except BaseException:
+            if not self.work.begun:
+                self.abandon()
+            raise
+
+    def abandon(self) -> None:
+        """Remove what was made so far; on a full disk, as far as that goes."""
+        with contextlib.suppress(OSError):
+            self.work.remove()
+        with contextlib.suppress(OSError):
+            if self._folder.look():
+                self._drop_partial()
+                self._folder.note(work=None)
+                if not self._folder.names:
+                    self._folder.remove()
+
+    def stage(self, names: list[str]) -> None:
+        """Make room for files that are going to be made: what is in their way and not ours is refused."""
+        with writing(str(self.path)):
+            self._folder.settle()
+            self._folder.claim([f"{STAGED}/{name}" for name in names])
+
+    def whole(self, file: CopiedFile, found: int) -> bool:
+        """Whether a kept file is as an earlier process left it; if not, it is told of."""
+        path = self.partial / "kept" / file.name
+        if path.is_file() and path.stat().st_size == file.bytes and checksum(path) == found:
+            return True
+        self.work.redo("publish", f"{path} is damaged or missing")
+        return False
+
+    def publish(self) -> None:
+        """Move everything to its place."""
+        names = [name for name in self._folder.staged if (self.partial / name).is_file()]
+        # A million texts are as they were when they were compared with their originals.
+        listed = {f"kept/{each['name']}" for each, _ in self.work.finished("kept") or []}
+        told = [name for name in names if not name.startswith("kept/") or name in listed]
+        with writing(str(self.path)):
+            if self.work.resumable:
+                sums = {name: [(self.partial / name).stat().st_size, checksum(self.partial / name)] for name in told}
+                self.work.finish("publish", sums)
+            self._finish_publishing()
+
+    def take_up(self, what: dict[str, Any]) -> bool:
+        """Whether the run was being moved to its place when it was killed; that is done then."""
+        if not Work(self.work_folder).unfinished:
+            return False
+        sums = self.begin(what).finished("publish")
+        if sums is None:
+            return False
+        for name, (size, found) in sums.items():
+            moved = not (self.partial / name).is_file() and (self.path / name).is_file()
+            path = self.path / name if moved else self.partial / name
+            if not path.is_file() or path.stat().st_size != size or checksum(path) != found:
+                self.work.redo("publish", f"{path} is damaged or missing")
+                return False
+        with writing(str(self.path)):
+            self._finish_publishing()
+        return True
+
+    def _finish_publishing(self) -> None:
+        self._folder.publish(_REPORT, work=None)
+        self.work.remove()
+
+    def report(self) -> dict[str, Any]:
+        """The report of a finished run."""
+        return dict(json.loads((self.path / _REPORT).read_text(encoding="utf-8")))
+
+    def write(self, name: str, text: str) -> None:
+        """Write a small file."""
+        with writing(str(self.path)), replacing(self.partial / name) as part:
+            part.write_text(text, encoding="utf-8")
+
+    def write_description(self) -> None:
+        """Write which run it is."""
+        self.write(_RUN, seal(self._what))
+
+
+def _work_folder(workdir: Path, path: Path) -> Path:
+    """A folder of the run's own in the one that was named, which a later process finds again."""
+    place = os.path.realpath(path)
+    tag = hashlib.sha256(os.fsencode(place)).hexdigest()[:8]
+    return workdir / f"lookalike-{Path(place).name}-{tag}.work"
+
+
+def _function_name(function: Callable[..., Any] | None) -> str | None:
+    """What tells a function from another one when a run is resumed: its module and its name."""
+    if function is None:
+        return None
+    name = getattr(function, "__qualname__", type(function).__qualname__)
+    return f"{getattr(function, '__module__', None)}:{name}"
+
+
+def describe_run(config: Config, source: Source, against: Source | None, *, annotate: bool) -> dict[str, Any]:
+    """What a run is, for telling whether an unfinished one can be gone on with."""
+    options = {name: value for name, value in asdict(config).items() if name not in _NOT_DECISIVE}
+    options["seed"] = seed_shown(config.seed)
+    options["shingle"] = str(config.shingle)
+    options["normalize"] = sorted(config.shingle.normalize)
+    options["tokens"] = _function_name(config.shingle.tokens)
+    return {
+        "lookalike": version("lookalike"),
+        "hash_spec": SPEC_VERSION,
+        **options,
+        "annotate": annotate,
+        "limit": getattr(source, "limit", None),
+        "recipe": getattr(source, "recipe", None),
+        "inputs": fingerprints(source),
+        "against": None if against is None else fingerprints(against),
+    }
+
+
+def results_of(source: Source) -> list[str]:
+    """The names of all files that a run on a source may leave in its folder."""
+    return [*(f"kept/{name}" for name in copied_names(source)), *_TABLES, _PAGE, _REPORT, _RUN]
+
+
+def write_run(
+    result: Dedup,
+    run: RunFolder,
+    *,
+    annotate: bool = False,
+    closing: Callable[[], dict[str, Any]] = dict,
+    progress: Progress = SILENT,
+) -> dict[str, Any]:
+    """Everything that was decided, to the run folder; kept files that are whole from an earlier process stay.
+
+    What `closing` tells at the end is put into the report, which is given back.
+    """
+    run.stage(results_of(result.found.items.source))
+    known = [(CopiedFile(**each), found) for each, found in run.work.finished("kept") or []]
+    finished = {file.name: (file, found) for file, found in known if run.whole(file, found)}
+
+    def on_file(file: CopiedFile) -> None:
+        if run.work.resumable:
+            finished[file.name] = file, checksum(run.partial / "kept" / file.name)
+            run.work.finish("kept", [[asdict(each), found] for each, found in finished.values()])
+
+    copied = result.write_kept(
+        run.partial / "kept", annotate=annotate, progress=progress, into=True,
+        finished={name: file for name, (file, _) in finished.items()}, on_file=on_file,
+    )  # fmt: skip
+    # The tables are soon made, and may have been left by an earlier process: they are made anew.
+    found, most = result.found, result.found.config.memory
+    for name, batches in (("removed", removed_batches), ("clusters", cluster_batches)):
+        give_back_memory(above=most)
+        save_batches(batches(found), run.partial / f"{name}.parquet", ours=True)
+    give_back_memory(above=most)
+    if not result.report["pairs_left_out"]:
+        save_pairs(result.found, run.partial / "pairs.parquet", ours=True, progress=progress)
+    give_back_memory(above=most)
+    report = result.full_report() | {"recut": copied.recut, "replaced": copied.replaced} | closing()
+    run.write(_PAGE, page(report))
+    run.write(_REPORT, json.dumps(report, indent=2, ensure_ascii=False) + "\n")
+    run.write_description()
+    run.publish()
+    return report

@@ -1,0 +1,1 @@
+"""The nearest items of each query."""

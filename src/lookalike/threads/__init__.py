@@ -1,0 +1,1 @@
+"""Threads: work done in order, work lent to idle threads, writing behind the caller."""
