@@ -171,6 +171,18 @@ def test_the_map_names_every_folder_and_every_module_at_the_root() -> None:
     assert sorted(drawn) == sorted(folders | modules)
 
 
+REPOSITORY = Path(__file__).parents[1]
+PROSE = [*REPOSITORY.glob("*.md"), *REPOSITORY.glob("docs/*.md"), *REPOSITORY.glob("examples/*.md"), *FILES]
+
+
+@pytest.mark.parametrize("path", PROSE, ids=lambda path: path.relative_to(REPOSITORY).as_posix())
+def test_a_file_that_is_named_is_there(path: Path) -> None:
+    """In the repository, in the package, or beside the one that names it."""
+    named = re.findall(r"`([\w/]+\.py)`", path.read_text(encoding="utf-8"))
+    roots = (REPOSITORY, ROOT.parent, ROOT, path.parent)
+    assert [name for name in named if not any((root / name).is_file() for root in roots)] == []
+
+
 def test_no_two_modules_import_each_other() -> None:
     graph = networkx.DiGraph()
     for path in FILES:
