@@ -41,10 +41,10 @@ from lookalike.certify.sample_index import (
 from lookalike.errors import OptionError
 from lookalike.types import BoolArray, F64Array, I64Array, Sets, U64Array
 
-__all__ = ["Audit", "Audited", "Matched"]
+__all__ = ["Audit", "Audited", "ProbeMatches"]
 
 # (place of the sampled item, item that matches it, similarity)
-Matched = tuple[I64Array, I64Array, F64Array]
+ProbeMatches = tuple[I64Array, I64Array, F64Array]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class Audit:
         self._halvings = 0
         self._longest = 0
         self._index = empty_index(0, 0, 4, 2, 0)  # no room: the first items make some
-        self._pairs: Matched = _no_pairs()
+        self._pairs: ProbeMatches = _no_pairs()
 
     def add(self, first: int, sets: Sets, groups: U64Array | None = None) -> None:
         """Let the items first, first + 1, … pass by; only items of the same group are compared."""
@@ -111,7 +111,7 @@ class Audit:
         self._next = first + len(sets)
         self._compared += int((sets.sizes[max(0, self.probe_from - first) :] > 0).sum())
 
-    def probe(self, first: int, sets: Sets, groups: U64Array | None = None) -> Matched:
+    def probe(self, first: int, sets: Sets, groups: U64Array | None = None) -> ProbeMatches:
         """The matches of items that were entered, in their order; may be called by several threads."""
         groups = np.zeros(len(sets), np.uint64) if groups is None else groups
         probe = Probe.of(self._index, int(sets.sizes.max(initial=0)))
@@ -128,7 +128,7 @@ class Audit:
             probe.counts[0] = 0
         return _joined(parts)
 
-    def note(self, found: Matched) -> None:
+    def note(self, found: ProbeMatches) -> None:
         """Take up what was found, in the order of the items; of each sampled item the first `most`."""
         places, items, similarities = found
         if not len(places):
@@ -266,10 +266,10 @@ def _room(sizes: I64Array, coming: I64Array, places: int) -> int:
     return max(least, min(int(mean * places), 2 * total + (1 << 20)))
 
 
-def _no_pairs() -> Matched:
+def _no_pairs() -> ProbeMatches:
     return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float64)
 
 
-def _joined(parts: list[Matched]) -> Matched:
+def _joined(parts: list[ProbeMatches]) -> ProbeMatches:
     left, right, similarities = zip(*parts, strict=True)
     return np.concatenate(left), np.concatenate(right), np.concatenate(similarities)

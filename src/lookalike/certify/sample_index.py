@@ -38,8 +38,21 @@ from lookalike.spec import C1, GOLDEN, mix
 from lookalike.types import F64Array, I64Array, U64Array
 
 __all__ = [
-    "BROKEN", "EMPTY", "ITEMS", "KEYS", "SEEN", "Index", "Probe", "empty_index", "enter_rows", "index_items",
-    "indexed_elements", "leave_items", "probe_rows", "rank_items", "ranks_of",
+    "BROKEN",
+    "EMPTY",
+    "ITEMS",
+    "KEYS",
+    "SEEN",
+    "Probe",
+    "SampleIndex",
+    "empty_index",
+    "enter_rows",
+    "index_items",
+    "indexed_elements",
+    "leave_items",
+    "probe_rows",
+    "rank_items",
+    "ranks_of",
 ]  # fmt: skip
 
 # Bounds in floating point are lowered by this much: far more than their rounding, far less than one element.
@@ -66,7 +79,7 @@ _SIXTY = np.uint64(60)
 ITEMS, KEYS, _ENTRIES, SEEN, EMPTY, _LONGEST, BROKEN = range(7)
 
 
-class Index(NamedTuple):
+class SampleIndex(NamedTuple):
     """The sample, its index, and scratch for those that join it.
 
     The sampled item in place s has values[offsets[s] : offsets[s + 1]], of which the first rare[s] are rare; more[s] is
@@ -112,7 +125,7 @@ class Probe(NamedTuple):
     odd: U64Array
 
     @classmethod
-    def of(cls, index: Index, longest: int) -> Probe:
+    def of(cls, index: SampleIndex, longest: int) -> Probe:
         """For sets of at most so many elements."""
         places, pairs = len(index.items), 2 * len(index.items) + 1024
         return cls(
@@ -410,7 +423,7 @@ def _compare(item, group, values, start, n, threshold, most, m, probe):
             probe.counts[0] += 1
 
 
-_INDEX = tuple_of(Index)
+_INDEX = tuple_of(SampleIndex)
 _PROBE = tuple_of(Probe)
 _VALUES = array_of(np.uint64, readonly=True)
 _OFFSETS = array_of(np.int64, readonly=True)
@@ -519,9 +532,9 @@ def indexed_elements(threshold: float, sizes: I64Array) -> I64Array:
     return sizes + 1 - needed
 
 
-def empty_index(places: int, values: int, keys: int, entries: int, longest: int) -> Index:
+def empty_index(places: int, values: int, keys: int, entries: int, longest: int) -> SampleIndex:
     """Room for so many sampled items, elements of them, lists, entries in lists, and for items of so many elements."""
-    index = Index(
+    index = SampleIndex(
         counts=np.zeros(7, np.int64),
         items=np.empty(places, np.int64),
         ranks=np.empty(places, np.uint64),

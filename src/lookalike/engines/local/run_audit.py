@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.certify.audit import Audit, Audited, Matched
+from lookalike.certify.audit import Audit, Audited, ProbeMatches
 from lookalike.certify.overlap_audit import OverlapAudit
 from lookalike.certify.row_audit import RowAudit
 from lookalike.config import Config
@@ -37,7 +37,7 @@ class Auditing:
         self._threads = config.threads
         self._pool: ThreadPoolExecutor | None = None
         self._waiting: list[tuple[int, Sets]] = []
-        self._probing: list[Future[Matched]] = []
+        self._probing: list[Future[ProbeMatches]] = []
         judge = measure.judge(replace(config, verify="exact"))
         assert judge is not None
         judge = judge.plain()
