@@ -19,6 +19,7 @@ from lookalike.io.reading.cell_limits import Extent, check_columns
 from lookalike.io.reading.expand import expand
 from lookalike.io.reading.faults import FaultLog, Faults
 from lookalike.io.reading.formats import Reading
+from lookalike.io.reading.line_ranges import LineRange, line_ranges
 from lookalike.io.reading.places import Place
 from lookalike.io.reading.text_files import TextSource
 from lookalike.io.reading.watch import Watch, changed
@@ -85,6 +86,7 @@ class FileSource:
         self._checked: set[tuple[int, tuple[str, ...]]] = set()
         self._first: pa.Schema | None = None
         self._full: pa.Schema | None = None
+        self._ranges: dict[int, list[LineRange] | None] = {}
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -184,15 +186,25 @@ class FileSource:
         if known is not None or self._log.skip:
             return known
         total = 0
-        for place in self.places:
+        on_read = one_at_a_time(on_read)
+        for index, place in enumerate(self.places):
             reader = formats.reader(place.format)
             rows = reader.count(place)
             if rows is None and hasattr(reader, "tally"):
-                rows = reader.tally(place, on_read)
+                ranges = self._line_ranges(index, on_read)
+                rows = reader.tally(place, on_read if ranges is None else None, ranges)
             if rows is None:
                 return None
             total += rows
         return total if self.limit is None else min(total, self.limit)
+
+    def _line_ranges(self, index: int, on_read: OnRead | None = None) -> list[LineRange] | None:
+        """Where the lines of a file are, if it is one that is worth looking through for that."""
+        if self.places[index].format not in ("jsonl", "lines") or self.limit is not None:
+            return None
+        if index not in self._ranges:
+            self._ranges[index] = line_ranges(self.places[index], self._threads, on_read)
+        return self._ranges[index]
 
     def size(self) -> int | None:
         """Bytes of all files as they are stored."""
@@ -297,6 +309,7 @@ class FileSource:
             checked=names is not None and (index, names) in self._checked,
             guess=guess,
             threads=self._threads,
+            ranges=self._line_ranges(index),
         )
 
     def _load(
@@ -311,7 +324,7 @@ class FileSource:
         """The rows of a piece of a file, which must be the same file before and after."""
         assert piece.load is not None, "it is wanted"
         row = piece.row
-        for rows in piece.load():
+        for rows in self._unchanged(piece.load(), index):
             if self.limit is not None:
                 rows = rows.slice(0, max(0, self.limit - start - row))
             if expect and place.format != "jsonl":
@@ -320,6 +333,14 @@ class FileSource:
             for part in (part for some in stretch for part in cut(some, self._batch_rows, self._batch_bytes)):
                 yield Batch(start + row, index, row, part)
                 row += part.num_rows
+
+    def _unchanged(self, batches: Iterator[pa.RecordBatch], index: int) -> Iterator[pa.RecordBatch]:
+        """What is read of a file; that it has changed meanwhile is told before anything else that is wrong."""
+        try:
+            yield from batches
+        except InputError:
+            self.watch.check(index)
+            raise
         self.watch.check(index)
 
     def _mark(self, index: int, number: int) -> int:

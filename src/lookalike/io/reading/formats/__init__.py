@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from lookalike.errors import OptionError
 from lookalike.io.reading.faults import Faults
+from lookalike.io.reading.line_ranges import LineRange
 from lookalike.io.reading.places import Place
 from lookalike.io.source import OnRead
 
@@ -95,6 +96,7 @@ class Reading:
         checked: an earlier pass found these columns in this file.
         guess: the types that JSONL columns have in the first block of the input, to try first.
         threads: how many work on the pieces.
+        ranges: where the lines of a file are, if it was looked through.
         memory: bytes that may be held; a row that is too large for it is an error. None for no limit.
     """
 
@@ -110,6 +112,7 @@ class Reading:
     guess: Mapping[str, Any] = field(default_factory=dict)
     memory: int | None = None
     threads: int = 1
+    ranges: list[LineRange] | None = None
 
 
 @dataclass(frozen=True, slots=True)
