@@ -11,8 +11,8 @@ import pytest
 
 from lookalike.config import LEAST_MEMORY, Config, make_config
 from lookalike.errors import LookalikeError, OptionError
-from lookalike.option_table import entries
 from lookalike.options import ConfigOptions
+from lookalike.options.option_table import entries
 from lookalike.shingle import Shingle, parse_normalize, parse_shingle
 
 

@@ -28,8 +28,8 @@ from lookalike.cli.command_options import (
 from lookalike.cli.main import app
 from lookalike.config import Config, make_config
 from lookalike.key import MOST_SEED
-from lookalike.option_table import Entry, checked, entries
 from lookalike.options import ClustersOptions, ConfigOptions, DedupOptions, NeighborsOptions, PairsOptions, PlanOptions
+from lookalike.options.option_table import Entry, checked, entries
 
 VERBS: dict[str, tuple[Callable[..., Any], Any, Any]] = {
     "pairs": (lookalike.pairs, PairsOptions, PairsCommand),

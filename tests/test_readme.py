@@ -10,7 +10,7 @@ import pytest
 import lookalike
 from lookalike.cli import command_options as options
 from lookalike.cli.command_options import CompareCommand, DedupCommand, NeighborsCommand
-from lookalike.option_table import entries
+from lookalike.options.option_table import entries
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from lookalike.sketch.stable import stable_slots
+from lookalike.sketch.stable import stable_matrix, stable_slots_of
 from lookalike.verify.cosine import norms
 
 
@@ -19,7 +19,7 @@ def digest() -> str:
     vectors = np.random.default_rng(0).normal(size=(40, 78)).astype(np.float32)
     found = hashlib.sha256(norms(vectors).tobytes())
     for order in (1.0, 1.5, 2.0):
-        found.update(stable_slots(vectors, 20, 0.7, order, 3).tobytes())
+        found.update(stable_slots_of(vectors, stable_matrix(78, 20, order, 3), 0.7).tobytes())
     return found.hexdigest()
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from lookalike.api import clusters, dedup, edges, images, neighbors, pairs, plan
     from lookalike.errors import InputError, LookalikeError, OptionError, OutputError
-    from lookalike.opened_run import Run
+    from lookalike.runs.opened_run import Run
     from lookalike.runs.results import Clusters, Dedup, Pairs
     from lookalike.search.queries import Neighbors
     from lookalike.theory import Plan
@@ -50,7 +50,7 @@ _HOME = {
     "OutputError": "errors",
     "Pairs": "runs.results",
     "Plan": "theory",
-    "Run": "opened_run",
+    "Run": "runs.opened_run",
     "clusters": "api",
     "dedup": "api",
     "edges": "api",

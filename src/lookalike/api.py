@@ -19,8 +19,9 @@ from lookalike.engines.local.planning import plan_for
 from lookalike.errors import OptionError
 from lookalike.io import Source, open_source
 from lookalike.io.input_options import InputOptions, edges_of
-from lookalike.option_table import check_names, checked, entries, takes
+from lookalike.io.source import batch_bytes_for
 from lookalike.options import ClustersOptions, ConfigOptions, DedupOptions, NeighborsOptions, PairsOptions
+from lookalike.options.option_table import check_names, checked, entries, takes
 from lookalike.report.plain_data import check_strict
 from lookalike.runs.results import Clusters, Dedup, Pairs
 from lookalike.search.queries import Neighbors, find_neighbors
@@ -160,7 +161,10 @@ def _find(verb: str, table: Any, items: Any, options: Mapping[str, Any]) -> Foun
     check_names(verb, table, options)
     config = make_config(**{name: value for name, value in options.items() if name in entries(ConfigOptions)})
     given = checked(table, options)
-    reading = {"format": given["format"], "skip_bad": config.skip_bad, "memory": config.memory}
+    reading = {
+        "format": given["format"], "skip_bad": config.skip_bad, "memory": config.memory, "threads": config.threads,
+        "batch_bytes": batch_bytes_for(config.memory, config.threads),
+    }  # fmt: skip
     against = given.get("against")
     other = None if against is None else open_source(against, **reading)
     source = open_source(items, **reading, limit=given["limit"])

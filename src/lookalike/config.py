@@ -1,6 +1,6 @@
 """One frozen configuration, validated once at the edge, that goes through every stage.
 
-What an option means, its default and what is allowed stand in `options.py`; here is what stages see of it.
+What an option means, its default and what is allowed stand in `options/`; here is what stages see of it.
 """
 
 from __future__ import annotations
@@ -13,10 +13,9 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Unpack, cast
 
-from lookalike import allowed
 from lookalike.errors import OptionError
-from lookalike.option_table import check_names, checked, choices
-from lookalike.options import ConfigOptions
+from lookalike.options import ConfigOptions, allowed
+from lookalike.options.option_table import check_names, checked, choices
 from lookalike.scale import Scale, check_measure, order_of
 from lookalike.shingle import Shingle, parse_shingle
 

@@ -16,14 +16,14 @@ WORDS = np.array(faults.WORDS)
 
 @pytest.mark.parametrize("step", [1, 7, 1000])
 def test_what_is_drawn_does_not_depend_on_batches(step: int) -> None:
-    whole = drawn(0, 3000, 32, 5).tolist()
-    parts = [first + drawn(first, min(step, 3000 - first), 32, 5) for first in range(0, 3000, step)]
+    whole = drawn(np.arange(3000), 32, 5).tolist()
+    parts = [first + drawn(np.arange(first, min(first + step, 3000)), 32, 5) for first in range(0, 3000, step)]
     assert np.concatenate(parts).tolist() == whole
 
 
 def test_about_as_many_are_drawn_as_said() -> None:
     """n·(1 + ln(N/n)) = 32·(1 + 6.4) = 238 of 20,000, with a standard deviation below its square root, 15."""
-    assert abs(len(drawn(0, 20_000, 32, 1)) - 238) < 5 * 15
+    assert abs(len(drawn(np.arange(20_000), 32, 1)) - 238) < 5 * 15
 
 
 def test_pairs_of_buckets_are_neighbours_with_one_key() -> None:

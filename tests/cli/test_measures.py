@@ -170,7 +170,7 @@ def test_pictures_are_resumed_with_the_same_features_only(
 ) -> None:
     command = ["dedup", "--images", "photos", "-t", "0.85", "-o", "run"]
     with monkeypatch.context() as patch:
-        patch.setattr("lookalike.opened_run.page", lambda _: (_ for _ in ()).throw(KeyboardInterrupt))
+        patch.setattr("lookalike.runs.opened_run.page", lambda _: (_ for _ in ()).throw(KeyboardInterrupt))
         assert run(*command).code == 130
     before = {path: path.stat().st_mtime_ns for path in Path("run/.partial/kept").rglob("*.*")}
     assert len(before) == 6

@@ -56,7 +56,7 @@ def test_a_run_of_another_seed_or_hash_specification_is_not_resumed(
     work = next(out.rglob("run.json"))
     assert str(SECRET) not in work.read_text()
     assert "seed was 'secret, " in run("dedup", docs, "-o", out, "--resume").error
-    monkeypatch.setattr("lookalike.run_description.SPEC_VERSION", 1)
+    monkeypatch.setattr("lookalike.runs.run_description.SPEC_VERSION", 1)
     assert "cannot be resumed" in run("dedup", docs, "-o", out, "--seed", SECRET, "--resume").error
 
 

@@ -129,7 +129,7 @@ def test_a_column_that_is_there_twice_is_said(tmp_path: Path) -> None:
 
 def test_batches_are_of_so_many_rows_at_most_and_items_keep_their_numbers() -> None:
     items = opened(pa.table({"text": ["a", "b", None, "d", "e"]}))
-    batches = list(items.batches(most=2, start=(1, 1)))
+    batches = list(items.batches(most=2, start=1))
     assert [(batch.first, batch.values.to_pylist(), batch.null) for batch in batches] == [
         (1, ["b", None], 1),
         (3, ["d", "e"], 0),

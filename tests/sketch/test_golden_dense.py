@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from lookalike.sketch.rotation import sign_bits
 from lookalike.sketch.sampling import positions, sampled_keys
-from lookalike.sketch.stable import stable_matrix, stable_slots
+from lookalike.sketch.stable import stable_matrix, stable_slots_of
 from lookalike.spec import VERSION
 from tools.make_golden_dense import OUTPUT, SLOTS, WIDTH, as_json, contents, drawn, vector
 
@@ -43,7 +43,7 @@ def test_the_golden_directions_and_slots_are_met(case: dict[str, int | float | s
     directions = [matrix.panels[0, :3, j].view(np.uint32).tolist() for j in range(3)]
     assert [" ".join(f"{x:08x}" for x in direction) for direction in directions] == case["directions"]
     assert [float(u).hex() for u in matrix.starts[:3]] == case["starts"]
-    (slots,) = stable_slots(vectors(2, dimensions), SLOTS, WIDTH, order, seed).tolist()
+    (slots,) = stable_slots_of(vectors(2, dimensions), matrix, WIDTH).tolist()
     assert "".join(f"{slot:08x}" for slot in slots) == case["slots"]
 
 

@@ -21,9 +21,9 @@ from hypothesis import strategies as st
 from lookalike.represent.elements import element_sets
 from lookalike.represent.text_sets import shingle_texts
 from lookalike.shingle import parse_shingle
-from lookalike.sketch.minhash import EMPTY_SLOT, agreement, constants, sketch_sets
+from lookalike.sketch.minhash import EMPTY_SLOT, constants, sketch_sets
 from lookalike.twin import hashing
-from lookalike.types import BoolArray, F64Array, I64Array, Sets, U32Array
+from lookalike.types import BoolArray, F64Array, Sets
 
 GOLDEN: dict[str, Any] = json.loads(
     (Path(__file__).resolve().parents[1] / "golden" / "vectors.json").read_text(encoding="ascii")
@@ -95,15 +95,6 @@ def test_the_golden_slots_are_met() -> None:
             for seed, slots in enumerate(detail.get("slots", [])):
                 (signature,) = sketch_sets(sets, *constants(len(slots) // 8, seed)).tolist()
                 assert "".join(f"{slot:08x}" for slot in signature) == slots
-
-
-def test_agreement_is_the_share_of_equal_slots() -> None:
-    signatures: U32Array = np.array([[1, 2, 3, 4], [1, 2, 0, 4], [9, 9, 9, 9]], np.uint32)
-    left: I64Array = np.array([0, 0, 1], np.int64)
-    right: I64Array = np.array([1, 2, 1], np.int64)
-    assert agreement(signatures, left, right).tolist() == [0.75, 0.0, 1.0]
-    many: I64Array = np.zeros(70_000, np.int64)
-    assert agreement(signatures, many, many + 1).tolist() == [0.75] * 70_000
 
 
 def random_pairs(pairs: int, both: int, each: int) -> Sets:

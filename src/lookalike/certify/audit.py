@@ -9,23 +9,9 @@ So it depends on the items alone, and every item with elements is in it with the
 collections it holds `sample` to 2·`sample` items (a few sqrt(sample) less just after a halving), 1.44·`sample` on
 average over their sizes.
 
-The index (prefix filter: Chaudhuri, Ganti, Kaushik 2006; with counting: Wang, Li, Feng 2012). If a sampled x and a
-later y match, they share at least o = ⌈t/(1+t)·(|x|+|y|)⌉ elements, so y lacks at most |x| - o of x. Hence of any
-p = |x| - o + 1 elements of x one is in y, and of p + g at least g + 1. The elements of x are ordered by the number of
-sampled items that have them, rarest first, and the first |x| - ⌈t|x|⌉ + 1 are indexed, which is p for the smallest y:
-
-    t = 0.8, |x| = 300:  |y| = 240 needs o = 240, p = 61;  |y| = 300 needs o = 267, p = 34
-
-Which of these count depends on |y|: the rare ones always, others only up to position p + g, where g is as large as it
-is useful. So a template that many items share costs nothing until it could lift a pair to the threshold by itself; such
-items soon have more than `most` matches, and leave the index. Where it lies just below, their odd signatures tell most
-of them apart. Each element has a list of (largest |y| for which its
-position counts, x), largest first, of which y reads the head.
-
-In front of the hash table stands a Bloom filter, two bits in one word: 256 kB for 1,000 to 2,000 items of 300 elements.
-A row is filtered without branches, then the few elements that pass are looked up. A list is found by the lower half of
-its element, from a slot that a key of the process decides on, so that nobody can choose elements of one slot; an
-accident makes one hit too many, and what has enough hits is compared exactly in any case.
+The order. Those of some items that join the sample are entered into its index (`sample_index.py`) first; then the items
+are compared with it, by any number of threads, and what was found is noted in the order of the items. The sample only
+ever loses items: whatever is in it at the end was in it since it passed by. So what is found depends on neither.
 """
 
 from __future__ import annotations
@@ -33,437 +19,32 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numba.core import types
 from numpy.typing import NDArray
 
+from lookalike.certify.sample_index import (
+    BROKEN,
+    EMPTY,
+    ITEMS,
+    KEYS,
+    SEEN,
+    Probe,
+    empty_index,
+    enter_rows,
+    index_items,
+    indexed_elements,
+    leave_items,
+    probe_rows,
+)  # fmt: skip
 from lookalike.errors import OptionError
-from lookalike.kernels.chosen_hashes import slot_hash, table_words
-from lookalike.kernels.jit import array_of, device, kernel, peek, poke, trailing_zeros, tuple_of
-from lookalike.kernels.signatures import signature_distance, turn_over
-from lookalike.kernels.simd import pointer
-from lookalike.key import TABLE_KEY
-from lookalike.spec import C1, GOLDEN, mix
 from lookalike.types import BoolArray, F64Array, I64Array, Sets, U64Array
 
-__all__ = ["Audit", "Audited", "audit_rows", "index_items", "rank_items", "ranks_of"]
+__all__ = ["Audit", "Audited", "ProbeMatches"]
 
-# Bounds in floating point are lowered by this much: far more than their rounding, far less than one element.
-_ROOM = 1.0 - 2.0**-40
-
-# The class of an element is the number of bits in the number of sampled items that have it: up to three is rare.
-_CLASSES = 17
-_RARE = 2
-# One cache line.
-_ODD_WORDS = 8
-
-# More elements than any y has.
-_ANY = np.int64(2**31 - 1)
-_HALF = np.int64(32)
-_LOW = np.int64(2**32 - 1)
-_ONE = np.uint64(1)
-_SIX = np.uint64(6)
-_SIX_BITS = np.uint64(63)
-_UPPER = np.uint64(32)
-_LOWER = np.uint64(2**32 - 1)
-_SIXTY = np.uint64(60)
-
-# Where in `counts` each number stands.
-_ITEMS, _KEYS, _ENTRIES, _PAIRS, _SEEN, _EMPTY, _COMPARED, _LONGEST, _BROKEN = range(9)
-
-
-class AuditMemory(NamedTuple):
-    """The sample, its index, what was found, and scratch.
-
-    The sampled item in place s has values[offsets[s] : offsets[s + 1]], of which the first rare[s] are rare; more[s] is
-    its g, and odd[8·s : 8·(s + 1)] its odd signature (`kernels/signatures.py`); the last of those is y's. A slot of
-    `table` is (lower half of an element, place of its list in `entries`), or 0. A list is its length and so many
-    (largest |y|, s). Of two halves in one number the first is the upper one.
-    """
-
-    counts: I64Array
-    items: I64Array
-    ranks: U64Array
-    groups: U64Array
-    matches: I64Array
-    rare: I64Array
-    more: I64Array
-    offsets: I64Array
-    values: U64Array
-    frequency: NDArray[np.uint16]
-    filter: U64Array
-    table: I64Array
-    entries: I64Array
-    pair_places: I64Array
-    pair_items: I64Array
-    similarities: F64Array
-    hits: I64Array
-    touched: I64Array
-    buckets: I64Array
-    found: U64Array
-    slots: NDArray[np.int32]
-    odd: U64Array
-    key: U64Array
-
-
-@device
-def _quotient(a, b):
-    """a / b for a b that is never 0; where a division may raise, Numba counts references to every array in sight."""
-    return a / b if b != 0 else 0.0
-
-
-@device
-def _needed(ratio, m, n):
-    """The overlap that sets of m and n elements need for a match, where ratio = t/(1+t)."""
-    return max(np.int64(1), np.int64(np.ceil(ratio * _ROOM * np.float64(m + n))))
-
-
-@device
-def _indexed(threshold, m):
-    """How many elements of m are indexed: those that a y of the least possible size, ⌈tm⌉, would need."""
-    return m + 1 - max(np.int64(1), np.int64(np.ceil(threshold * _ROOM * np.float64(m))))
-
-
-@device
-def _shift(filter):
-    """What leaves the first bits of an element as its place in the filter, whose length is a power of two."""
-    return np.uint64(64 - trailing_zeros(np.uint64(len(filter))))
-
-
-@device
-def _slot_of(x, table, words):
-    """Where in `table` the list of the element x stands, or the free slot where it belongs."""
-    slot = np.int64(((slot_hash(x, words) & _LOWER) * np.uint64(len(table))) >> _UPPER)
-    tag = np.int64(x & _LOWER)
-    word = peek(table, slot)
-    while word != 0 and (word >> _HALF) & _LOW != tag:
-        slot += 1
-        if slot == len(table):
-            slot = 0
-        word = peek(table, slot)
-    return slot
-
-
-@device
-def _count(values, start, n, frequency):
-    """Count the elements of an item; those that share a counter only look less rare than they are."""
-    mask = np.uint64(len(frequency) - 1)
-    for i in range(start, start + n):
-        at = np.int64(peek(values, i) & mask)
-        seen = peek(frequency, at)
-        poke(frequency, at, seen + np.uint16(seen < 65535))
-
-
-@device
-def _order(values, start, n, s, m):
-    """Append the elements of an item to m.values, rarest first, equally rare ones by their first bits.
-
-    The second makes items of one template choose the same elements of it, so that its others are never looked up.
-    """
-    mask = np.uint64(len(m.frequency) - 1)
-    for bucket in range(len(m.buckets)):
-        m.buckets[bucket] = 0
-    for i in range(start, start + n):
-        x = peek(values, i)
-        bits = 0
-        seen = np.int64(peek(m.frequency, np.int64(x & mask)))
-        while seen > 0:
-            bits += 1
-            seen >>= 1
-        bucket = 16 * bits + np.int64(x >> _SIXTY)
-        poke(m.slots, i - start, bucket)
-        m.buckets[bucket] += 1
-    before = m.offsets[s]
-    for bucket in range(len(m.buckets)):
-        if bucket == 16 * (_RARE + 1):
-            m.rare[s] = before - m.offsets[s]
-        m.buckets[bucket], before = before, before + m.buckets[bucket]
-    for i in range(n):
-        bucket = np.int64(peek(m.slots, i))
-        poke(m.values, m.buckets[bucket], peek(values, start + i))
-        m.buckets[bucket] += 1
-    m.offsets[s + 1] = before
-
-
-@device
-def _insert(x, entry, counts, table, entries, words):
-    """Add an entry to the list of an element, in descending order."""
-    slot = _slot_of(x, table, words)
-    at = table[slot] & _LOW
-    length = entries[at]
-    counts[_KEYS] += np.int64(at == 0)
-    if length & (length - 1) == 0:
-        # A list has room for the next power of two. A full one moves to the end; what it leaves is lost until the index
-        # is built anew.
-        end = counts[_ENTRIES]
-        counts[_ENTRIES] += 1 + max(np.int64(1), 2 * length)
-        for i in range(1, length + 1):
-            entries[end + i] = entries[at + i]
-        at = end
-    i = at + length + 1
-    while i > at + 1 and (entries[i - 1] >> _HALF) < (entry >> _HALF):
-        entries[i] = entries[i - 1]
-        i -= 1
-    entries[i] = entry
-    entries[at] = length + 1
-    # Outside the branch, though only a list that moved needs it: Numba otherwise counts references to the array.
-    table[slot] = np.int64(x << _UPPER) | at
-    counts[_LONGEST] = max(counts[_LONGEST], length + 1)
-
-
-@device
-def _useful(s, size, indexed, ratio, m):
-    """g of an item: how many elements beyond p are to count, though not rare. m.buckets are as `_order` left them.
-
-    It is the g of least expected cost for a y of the same size that has each element as often as the sample has it: one
-    for each hit, and |x| for a comparison. The chance of that is Cantelli's bound on the tail, variance / (variance +
-    distance²), since the elements of a text come together and a normal tail would be far too thin.
-    """
-    others = np.float64(max(np.int64(1), m.counts[_ITEMS] - 1))
-    p = min(indexed, size - _needed(ratio, size, size) + 1)
-    mean, variance, least = 0.0, 0.0, np.inf
-    k, useful, bits = np.int64(0), np.int64(0), np.int64(0)
-    while k < indexed and mean < least:
-        while m.offsets[s] + k >= m.buckets[16 * bits + 15]:
-            bits += 1
-        # Halfway between 2^(bits-1) and 2^bits, less the item itself.
-        share = min(1.0, _quotient(0.75 * np.float64(1 << bits) - 1.0, others))
-        mean += share
-        variance += share * (1.0 - share)
-        k += 1
-        distance = max(0.0, k - p + 1 - mean)
-        cost = mean + size * min(1.0, _quotient(variance, variance + distance * distance))
-        if k >= max(p, m.rare[s]) and cost < least:
-            least = cost
-            useful = k - p
-    return useful if p + useful > m.rare[s] else 0
-
-
-@device
-def _enter(s, threshold, m):
-    """Index the sampled item in place s; without room for it the index is broken, and must be built anew."""
-    ratio = _quotient(threshold, 1.0 + threshold)
-    start, size = m.offsets[s], m.offsets[s + 1] - m.offsets[s]
-    indexed = _indexed(threshold, size)
-    m.more[s] = _useful(s, size, indexed, ratio, m)
-    _sign(m.values, start, size, s, m.odd)
-    shift, words = _shift(m.filter), table_words(m.key)
-    k = np.int64(1)
-    while k <= indexed and m.counts[_BROKEN] == 0:
-        largest = _ANY
-        if k > m.rare[s]:
-            # The largest |y| for which k <= p + more, that is for which no more than `overlap` is needed.
-            overlap = size + 1 + m.more[s] - k
-            largest = np.int64(min(np.float64(_ANY), _quotient(overlap, ratio) - size + 2.0))
-            while _needed(ratio, size, largest) > overlap:
-                largest -= 1
-        x = m.values[start + k - 1]
-        bits = (_ONE << (x & _SIX_BITS)) | (_ONE << ((x >> _SIX) & _SIX_BITS))
-        m.filter[np.int64(x >> shift)] |= bits
-        _insert(x, (largest << _HALF) | s, m.counts, m.table, m.entries, words)
-        k += 1
-        # The next list may be the longest, and have to move.
-        short = np.int64(m.counts[_ENTRIES] + 2 * m.counts[_LONGEST] + 2 > len(m.entries))
-        m.counts[_BROKEN] = short | np.int64(2 * m.counts[_KEYS] > len(m.table))
-
-
-@device
-def _leave(s, threshold, m):
-    """Take the item in place s out of the index; its elements stay in the filter until that is built anew."""
-    start, size = m.offsets[s], m.offsets[s + 1] - m.offsets[s]
-    words = table_words(m.key)
-    for k in range(_indexed(threshold, size)):
-        at = m.table[_slot_of(m.values[start + k], m.table, words)] & _LOW
-        i = at + 1
-        while m.entries[i] & _LOW != s:
-            i += 1
-        while i < at + m.entries[at]:
-            m.entries[i] = m.entries[i + 1]
-            i += 1
-        m.entries[at] -= 1
-
-
-@device
-def _touch(values, start, n, m):
-    """Count in m.hits how many elements of y count for each sampled item; how many items have any (m.touched)."""
-    shift, words = _shift(m.filter), table_words(m.key)
-    passed = 0
-    for i in range(start, start + n):
-        x = peek(values, i)
-        word = peek(m.filter, np.int64(x >> shift))
-        poke(m.found, passed, x)
-        passed += np.int64((word >> (x & _SIX_BITS)) & (word >> ((x >> _SIX) & _SIX_BITS)) & _ONE)
-    touched = 0
-    least = np.int64(n) << _HALF
-    for i in range(passed):
-        at = peek(m.table, _slot_of(peek(m.found, i), m.table, words)) & _LOW
-        end = at + peek(m.entries, at)
-        while at < end:
-            at += 1
-            entry = peek(m.entries, at)
-            if entry < least:
-                break
-            s = entry & _LOW
-            hits = peek(m.hits, s)
-            poke(m.touched, touched, s)
-            touched += np.int64(hits == 0)
-            poke(m.hits, s, hits + 1)
-    return touched
-
-
-@device
-def _hashed(values, start, n, slots, words):
-    """Put the elements of y into a hash table of their places; its mask."""
-    capacity = 16
-    while capacity < 3 * n:
-        capacity *= 2
-    for i in range(capacity):
-        poke(slots, i, 0)
-    mask = np.int64(capacity - 1)
-    for i in range(n):
-        slot = np.int64(slot_hash(peek(values, start + i), words)) & mask
-        while peek(slots, slot) != 0:
-            slot = (slot + 1) & mask
-        poke(slots, slot, i + 1)
-    return mask
-
-
-@device
-def _sign(values, start, n, place, odd):
-    """The odd signature of an item."""
-    for w in range(place * _ODD_WORDS, (place + 1) * _ODD_WORDS):
-        odd[w] = 0
-    turn_over(values, start, start + n, odd, place, _ODD_WORDS)
-
-
-@device
-def _overlap(s, values, start, mask, spare, m):
-    """How many elements the item in place s shares with y; counted no further than until y lacks more than `spare`."""
-    lacking, words = 0, table_words(m.key)
-    i = m.offsets[s]
-    while i < m.offsets[s + 1] and lacking <= spare:
-        x = peek(m.values, i)
-        slot = np.int64(slot_hash(x, words)) & mask
-        place = np.int64(peek(m.slots, slot))
-        while place != 0 and peek(values, start + place - 1) != x:
-            slot = (slot + 1) & mask
-            place = np.int64(peek(m.slots, slot))
-        lacking += np.int64(place == 0)
-        i += 1
-    return m.offsets[s + 1] - m.offsets[s] - lacking
-
-
-@device
-def _compare(item, group, values, start, n, threshold, most, m):
-    """Compare y with every sampled item that enough of its elements hit, and note the matches."""
-    touched = _touch(values, start, n, m)
-    ratio = _quotient(threshold, 1.0 + threshold)
-    mask = np.int64(0)
-    for t in range(touched):
-        s = peek(m.touched, t)
-        hits = peek(m.hits, s)
-        poke(m.hits, s, 0)
-        size = m.offsets[s + 1] - m.offsets[s]
-        needed = _needed(ratio, size, n)
-        if needed > min(size, n) or m.groups[s] != group:
-            continue
-        indexed = _indexed(threshold, size)
-        p = size - needed + 1
-        counted = min(indexed, max(m.rare[s], p + m.more[s]))
-        if hits <= counted - min(indexed, p):
-            continue
-        if mask == 0:
-            mask = _hashed(values, start, n, m.slots, table_words(m.key))
-            _sign(values, start, n, len(m.items), m.odd)
-        if signature_distance(pointer(m.odd), s, len(m.items), _ODD_WORDS) > size + n - 2 * needed:
-            continue
-        both = _overlap(s, values, start, mask, size - needed, m)
-        similarity = _quotient(both, size + n - both)
-        if similarity >= threshold:
-            m.matches[s] += 1
-            if m.matches[s] > most:
-                _leave(s, threshold, m)
-            else:
-                pair = m.counts[_PAIRS]
-                m.pair_places[pair], m.pair_items[pair], m.similarities[pair] = s, item, similarity
-                m.counts[_PAIRS] += 1
-
-
-_MEMORY = tuple_of(AuditMemory)
-_VALUES = array_of(np.uint64, readonly=True)
-_OFFSETS = array_of(np.int64, readonly=True)
-
-
-@kernel(types.void(types.int64, _VALUES, _OFFSETS, types.float64, types.int64, _MEMORY))
-def index_items(items, values, offsets, threshold, most, m):
-    """Build the index of `items` sampled items anew in empty memory, from their elements.
-
-    A full item, one with more than `most` matches, is not in it.
-    """
-    for s in range(items):
-        _count(values, offsets[s], offsets[s + 1] - offsets[s], m.frequency)
-    for s in range(items):
-        _order(values, offsets[s], offsets[s + 1] - offsets[s], s, m)
-        if m.matches[s] <= most:
-            _enter(s, threshold, m)
-
-
-@kernel(
-    types.int64(
-        *(types.int64, types.int64, _VALUES, _OFFSETS, _VALUES, types.float64, types.uint64, types.uint64),
-        *(types.int64, types.int64, types.int64, _MEMORY),
-    )
-)
-def audit_rows(first, row, values, offsets, groups, threshold, seed, limit, probe_from, most, largest, m):
-    """Compare the items from `row` on with the sample, and put into it those whose rank is not above the limit.
-
-    Returns the row to go on with: earlier than the end if the sample exceeds `largest` items, or room must be made.
-    """
-    state = mix(seed ^ C1)
-    going = True
-    while going and row < len(offsets) - 1:
-        start, n = offsets[row], offsets[row + 1] - offsets[row]
-        item, items = first + row, m.counts[_ITEMS]
-        going = (
-            items <= largest
-            and items < len(m.items)
-            and m.counts[_PAIRS] + items <= len(m.pair_items)
-            and m.offsets[items] + n <= len(m.values)
-            and m.counts[_BROKEN] == 0
-        )
-        if going and n > 0:
-            m.counts[_SEEN] += 1
-            if item >= probe_from:
-                m.counts[_COMPARED] += 1
-                _compare(item, groups[row], values, start, n, threshold, most, m)
-            rank = mix(state + np.uint64(item + 1) * GOLDEN)
-            if rank <= limit:
-                m.items[items], m.ranks[items], m.groups[items], m.matches[items] = item, rank, groups[row], 0
-                m.counts[_ITEMS] += 1
-                _count(values, start, n, m.frequency)
-                _order(values, start, n, items, m)
-                _enter(items, threshold, m)
-        if going:
-            m.counts[_EMPTY] += np.int64(n == 0)
-            row += 1
-    return row
-
-
-@kernel(types.void(array_of(np.int64, readonly=True), types.uint64, array_of(np.uint64)))
-def rank_items(items, seed, ranks):
-    """ranks[i] = the hash of item items[i] that decides whether it is sampled."""
-    state = mix(seed ^ C1)
-    for i in range(len(items)):
-        ranks[i] = mix(state + np.uint64(items[i] + 1) * GOLDEN)
-
-
-def ranks_of(items: I64Array, seed: int) -> U64Array:
-    """The hash of each item that decides whether it is sampled: the smaller, the earlier."""
-    ranks = np.empty(len(items), np.uint64)
-    rank_items(items, np.uint64(seed), ranks)
-    return ranks
+# (place of the sampled item, item that matches it, similarity)
+ProbeMatches = tuple[I64Array, I64Array, F64Array]
 
 
 @dataclass(frozen=True, slots=True)
@@ -499,66 +80,106 @@ class Audit:
             if value < 1:
                 raise OptionError(f"{name} is {value!r}: it must be a whole number, 1 or more")
         self.threshold, self.sample, self.seed, self.probe_from, self.most = threshold, sample, seed, probe_from, most
-        self._next = 0
+        self._next = self._compared = 0
         self._halvings = 0
         self._longest = 0
-        self._memory = _empty_memory(0, 0, 4, 0, 0, 0)  # no room: the first items make some
+        self._index = empty_index(0, 0, 4, 2, 0)  # no room: the first items make some
+        self._pairs: ProbeMatches = _no_pairs()
 
     def add(self, first: int, sets: Sets, groups: U64Array | None = None) -> None:
         """Let the items first, first + 1, … pass by; only items of the same group are compared."""
+        self.enter(first, sets, groups)
+        self.note(self.probe(first, sets, groups))
+
+    def enter(self, first: int, sets: Sets, groups: U64Array | None = None) -> None:
+        """Those of the items first, first + 1, … that belong to the sample join it; no thread may be probing."""
         if first < self._next:
             raise ValueError(f"item {first} comes after item {self._next - 1}: items must come in order")
-        if groups is None:
-            groups = np.zeros(len(sets), np.uint64)
-        longest = int(sets.sizes.max(initial=0))
-        if longest > self._longest:
-            self._longest = longest
-            self._memory = self._memory._replace(**_scratch(longest))
+        groups = np.zeros(len(sets), np.uint64) if groups is None else groups
+        self._longest = max(self._longest, int(sets.sizes.max(initial=0)))
         row = 0
         while row < len(sets):
-            m = self._memory
-            row = audit_rows(
+            index = self._index
+            if len(index.slots) < 3 * self._longest:
+                index = self._index = index._replace(slots=empty_index(0, 0, 4, 2, self._longest).slots)
+            row = enter_rows(
                 *(first, row, sets.values, sets.offsets, groups, self.threshold, np.uint64(self.seed), self._limit),
-                *(self.probe_from, self.most, 2 * self.sample, m),
+                *(2 * self.sample, index),
             )
-            if row < len(sets) or m.counts[_BROKEN] or m.counts[_ITEMS] > 2 * self.sample:
+            if row < len(sets) or index.counts[BROKEN] or index.counts[ITEMS] > 2 * self.sample:
                 self._tidy(sets.sizes)
         self._next = first + len(sets)
+        self._compared += int((sets.sizes[max(0, self.probe_from - first) :] > 0).sum())
+
+    def probe(self, first: int, sets: Sets, groups: U64Array | None = None) -> ProbeMatches:
+        """The matches of items that were entered, in their order; may be called by several threads."""
+        groups = np.zeros(len(sets), np.uint64) if groups is None else groups
+        probe = Probe.of(self._index, int(sets.sizes.max(initial=0)))
+        parts = [_no_pairs()]
+        row = 0
+        while row < len(sets):
+            row = probe_rows(
+                *(first, row, sets.values, sets.offsets, groups, self.threshold, self.probe_from, self.most),
+                *(self._index, probe),
+            )
+            pairs = int(probe.counts[0])
+            found = probe.pair_places[:pairs], probe.pair_items[:pairs], probe.similarities[:pairs]
+            parts.append((found[0].copy(), found[1].copy(), found[2].copy()))
+            probe.counts[0] = 0
+        return _joined(parts)
+
+    def note(self, found: ProbeMatches) -> None:
+        """Take up what was found, in the order of the items; of each sampled item the first `most`."""
+        places, items, similarities = found
+        if not len(places):
+            return
+        matches = self._index.matches
+        order = np.argsort(places, kind="stable")
+        nth = np.empty(len(places), np.int64)
+        nth[order] = np.arange(len(places)) - np.searchsorted(places[order], places[order])
+        noted = matches[places] + nth < self.most
+        counts = np.bincount(places, minlength=len(matches))
+        full = np.flatnonzero((matches <= self.most) & (counts > 0) & (matches + counts > self.most))
+        matches += counts
+        left = self._index.items[places[noted]]
+        self._pairs = _joined([self._pairs, (left, items[noted], similarities[noted])])
+        leave_items(full, self.threshold, self._index)
 
     def finish(self) -> Audited:
         """What was found so far."""
-        m = self._memory
-        items, pairs = int(m.counts[_ITEMS]), int(m.counts[_PAIRS])
-        left, right = m.items[m.pair_places[:pairs]], m.pair_items[:pairs]
+        index, (left, right, similarities) = self._index, self._pairs
+        items = int(index.counts[ITEMS])
         order = np.lexsort((right, left))
         return Audited(
-            items=m.items[:items].copy(),
+            items=index.items[:items].copy(),
             left=left[order],
             right=right[order],
-            similarities=m.similarities[:pairs][order],
-            full=int((m.matches[:items] > self.most).sum()),
+            similarities=similarities[order],
+            full=int((index.matches[:items] > self.most).sum()),
             rate=0.5**self._halvings,
-            seen=int(m.counts[_SEEN]),
-            compared=int(m.counts[_COMPARED]),
-            empty=int(m.counts[_EMPTY]),
+            seen=int(index.counts[SEEN]),
+            compared=self._compared,
+            empty=int(index.counts[EMPTY]),
         )
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Everything that `from_state` needs to go on from here."""
-        parts = self._parts(np.ones(self._memory.counts[_ITEMS], np.bool_))
-        # The order of elements and of pairs is the index's, which is built anew; what is written has its own.
+        parts = self._parts(np.ones(self._index.counts[ITEMS], np.bool_))
+        # The order of elements is the index's, which is built anew; what is written has its own.
         for start, end in pairwise(parts["offsets"].tolist()):
             parts["values"][start:end].sort()
-        order = np.lexsort((parts["pair_items"], parts["pair_places"]))
-        for name in ("pair_places", "pair_items", "similarities"):
-            parts[name] = parts[name][order]
+        left, right, similarities = self._pairs
+        order = np.lexsort((right, left))
         settings = [self.sample, self.probe_from, self.most, self._next, self._halvings, self._longest]
         return {
             "threshold": np.array([self.threshold]),
             "seed": np.array([self.seed], np.uint64),
             "settings": np.array(settings, np.int64),
-            "seen": self._memory.counts[[_SEEN, _EMPTY, _COMPARED]],
+            "seen": np.array([*self._index.counts[[SEEN, EMPTY]], self._compared], np.int64),
             **parts,
+            "left": left[order],
+            "right": right[order],
+            "similarities": similarities[order],
         }
 
     @classmethod
@@ -567,7 +188,9 @@ class Audit:
         sample, probe_from, most, following, halvings, longest = state["settings"].tolist()
         audit = cls(float(state["threshold"][0]), sample, int(state["seed"][0]), probe_from, most)
         audit._next, audit._halvings, audit._longest = following, halvings, longest
-        audit._memory.counts[[_SEEN, _EMPTY, _COMPARED]] = state["seen"]
+        audit._index.counts[[SEEN, EMPTY]] = state["seen"][:2]
+        audit._compared = int(state["seen"][2])
+        audit._pairs = state["left"], state["right"], state["similarities"]
         audit._build(state, np.empty(0, np.int64))
         return audit
 
@@ -578,64 +201,58 @@ class Audit:
 
     def _tidy(self, coming: I64Array) -> None:
         """Halve the sample if it is too large, and make room for items of the sizes that come."""
-        m = self._memory
-        items = int(m.counts[_ITEMS])
+        index = self._index
+        items = int(index.counts[ITEMS])
         kept = np.ones(items, np.bool_)
         while kept.sum() > 2 * self.sample:
             self._halvings += 1
-            kept = m.ranks[:items] <= self._limit
+            kept = index.ranks[:items] <= self._limit
+        if not kept.all():
+            left, right, similarities = self._pairs
+            mine = np.isin(left, index.items[:items][kept])
+            self._pairs = left[mine], right[mine], similarities[mine]
         self._build(self._parts(kept), coming)
 
     def _parts(self, kept: BoolArray) -> dict[str, NDArray[Any]]:
-        """The sampled items that are kept, their elements and their pairs; a full item needs its elements no more."""
-        m = self._memory
-        items, pairs = len(kept), int(m.counts[_PAIRS])
-        sizes = np.diff(m.offsets[: items + 1])
-        wanted = kept & (m.matches[:items] <= self.most)
+        """The sampled items that are kept, and their elements; a full item needs its elements no more."""
+        index = self._index
+        items = len(kept)
+        sizes = np.diff(index.offsets[: items + 1])
+        wanted = kept & (index.matches[:items] <= self.most)
         offsets = np.zeros(int(kept.sum()) + 1, np.int64)
         np.cumsum(np.where(wanted, sizes, 0)[kept], out=offsets[1:])
-        places = m.pair_places[:pairs]
         return {
-            "items": m.items[:items][kept],
-            "ranks": m.ranks[:items][kept],
-            "groups": m.groups[:items][kept],
-            "matches": m.matches[:items][kept],
+            "items": index.items[:items][kept],
+            "ranks": index.ranks[:items][kept],
+            "groups": index.groups[:items][kept],
+            "matches": index.matches[:items][kept],
             "offsets": offsets,
-            "values": m.values[: m.offsets[items]][np.repeat(wanted, sizes)],
-            "pair_places": (np.cumsum(kept) - 1)[places[kept[places]]],
-            "pair_items": m.pair_items[:pairs][kept[places]],
-            "similarities": m.similarities[:pairs][kept[places]],
+            "values": index.values[: index.offsets[items]][np.repeat(wanted, sizes)],
         }
 
-    def _prefixes(self, sizes: I64Array) -> I64Array:
-        """How many elements of each item are indexed, or one more."""
-        needed: I64Array = np.ceil(self.threshold * _ROOM * sizes).astype(np.int64)
-        return sizes + 1 - needed
-
     def _build(self, parts: Mapping[str, NDArray[Any]], coming: I64Array) -> None:
-        """Memory with the sample `parts` in it, and room for more items like these and of the sizes that come."""
+        """An index with the sample `parts` in it, and room for more items like these and of the sizes that come."""
         sizes = np.diff(parts["offsets"])
         # The sample has one item too many just before it is halved, and a place is asked for before it is needed.
         places = 2 * self.sample + 2
         values = _room(sizes, coming, places)
-        indexed = _room(self._prefixes(sizes), self._prefixes(coming), places)
-        pairs = 2 * len(parts["pair_items"]) + places
+        indexed = _room(indexed_elements(self.threshold, sizes), indexed_elements(self.threshold, coming), places)
         entries = 6 * indexed + 16
         # Where items share their elements there are far fewer keys than elements, and a small table stays in the cache.
-        before = int(self._memory.counts[_KEYS])
+        before = int(self._index.counts[KEYS])
         keys = min(indexed, before + before // 2) if before else indexed
         built = False
         while not built:
-            m = _empty_memory(places, values, max(keys, 1 << 10), entries, pairs, self._longest)
-            m.counts[:] = self._memory.counts
-            m.counts[[_ITEMS, _PAIRS]] = len(sizes), len(parts["pair_items"])
-            m.counts[[_KEYS, _ENTRIES, _LONGEST, _BROKEN]] = 0, 1, 1, 0
-            for name in ("items", "ranks", "groups", "matches", "pair_places", "pair_items", "similarities"):
-                getattr(m, name)[: len(parts[name])] = parts[name]
-            index_items(len(sizes), parts["values"], parts["offsets"], self.threshold, self.most, m)
-            built = not m.counts[_BROKEN]
+            index = empty_index(places, values, max(keys, 1 << 10), entries, self._longest)
+            index.counts[[SEEN, EMPTY]] = self._index.counts[[SEEN, EMPTY]]
+            index.counts[ITEMS] = len(sizes)
+            for name in ("items", "ranks", "groups", "matches"):
+                getattr(index, name)[: len(sizes)] = parts[name]
+            index.matches[len(sizes) :] = 0
+            index_items(len(sizes), parts["values"], parts["offsets"], self.threshold, self.most, index)
+            built = not index.counts[BROKEN]
             entries, keys = 2 * entries, 2 * keys
-        self._memory = m
+        self._index = index
 
 
 def _room(sizes: I64Array, coming: I64Array, places: int) -> int:
@@ -649,39 +266,10 @@ def _room(sizes: I64Array, coming: I64Array, places: int) -> int:
     return max(least, min(int(mean * places), 2 * total + (1 << 20)))
 
 
-def _empty_memory(places: int, values: int, keys: int, entries: int, pairs: int, longest: int) -> AuditMemory:
-    """Room for so many sampled items, elements of them, lists, entries in lists, and pairs."""
-    return AuditMemory(
-        counts=np.zeros(9, np.int64),
-        items=np.empty(places, np.int64),
-        ranks=np.empty(places, np.uint64),
-        groups=np.empty(places, np.uint64),
-        matches=np.empty(places, np.int64),
-        rare=np.empty(places, np.int64),
-        more=np.empty(places, np.int64),
-        offsets=np.zeros(places + 1, np.int64),
-        values=np.empty(values, np.uint64),
-        frequency=np.zeros(_power(max(values, 1 << 12)), np.uint16),
-        filter=np.zeros(_power(keys // 4), np.uint64),
-        table=np.zeros(2 * keys, np.int64),
-        entries=np.zeros(entries, np.int64),
-        pair_places=np.empty(pairs, np.int64),
-        pair_items=np.empty(pairs, np.int64),
-        similarities=np.empty(pairs, np.float64),
-        hits=np.zeros(places, np.int64),
-        touched=np.empty(places, np.int64),
-        buckets=np.empty(16 * _CLASSES, np.int64),
-        odd=np.empty(_ODD_WORDS * (places + 1), np.uint64),
-        key=TABLE_KEY.copy(),
-        **_scratch(longest),
-    )
+def _no_pairs() -> ProbeMatches:
+    return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float64)
 
 
-def _scratch(longest: int) -> dict[str, Any]:
-    """What an item of `longest` elements is worked on in."""
-    return {"found": np.empty(longest, np.uint64), "slots": np.empty(_power(3 * longest + 16), np.int32)}
-
-
-def _power(least: int) -> int:
-    """The power of two that is not below `least`."""
-    return 1 << (least - 1).bit_length()
+def _joined(parts: list[ProbeMatches]) -> ProbeMatches:
+    left, right, similarities = zip(*parts, strict=True)
+    return np.concatenate(left), np.concatenate(right), np.concatenate(similarities)

@@ -39,7 +39,6 @@ __all__ = [
     "normal_quantile",
     "poisson_at_least",
     "poisson_at_most",
-    "poisson_interval",
     "poisson_tails",
     "t_quantile",
     "t_tail",
@@ -109,13 +108,6 @@ def clopper_pearson(successes: float, trials: float, level: float = 0.95) -> tup
         missing = trials - successes
         high = 1.0 - _root(lambda p: binomial_tails(missing, trials, p)[1] - tail, 0.0, 1.0)
     return low, high
-
-
-def poisson_interval(count: float, level: float = 0.95) -> tuple[float, float]:
-    """The means that a Poisson count does not contradict."""
-    tail = (1.0 - level) / 2.0
-    low = 0.0 if count <= 0.0 else _root(lambda mean: poisson_tails(count, mean)[1] - tail, 0.0, math.inf)
-    return low, _root(lambda mean: tail - poisson_tails(count, mean)[0], 0.0, math.inf)
 
 
 def poisson_at_most(mean: float, tail: float) -> float:

@@ -17,7 +17,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.certify.audit import Audited, ranks_of
+from lookalike.certify.audit import Audited
+from lookalike.certify.sample_index import ranks_of
 from lookalike.types import BoolArray, F64Array, I64Array, U64Array
 
 __all__ = ["RowAudit", "Rowed"]

@@ -7,8 +7,8 @@ What the audit could not notice in its sample, because near-duplicates are few, 
     group, compare      pairs drawn at random, by their buckets, are compared again in plain NumPy. Each that matches
                         must be among the matches: a verifier that skips one in thirty candidates shows in 250 of them.
 
-Item i is drawn with the chance n/(i+1), or surely if that is more than 1: about n·(1 + ln(items/n)) of them, without
-knowing how many will come, by a hash of its number. So what is checked does not depend on batches or threads. Of
+An item of row i is drawn with the chance n/(i+1), or surely if that is more than 1: about n·(1 + ln(rows/n)) of them,
+without knowing how many will come, by a hash of its row. So what is checked does not depend on batches or threads. Of
 buckets those are drawn whose key ends in so many zeros that some 65,000 items are in all of them.
 """
 
@@ -21,7 +21,7 @@ from functools import lru_cache
 import numpy as np
 import pyarrow as pa
 
-from lookalike.certify.audit import ranks_of
+from lookalike.certify.sample_index import ranks_of
 from lookalike.shingle import Shingle
 from lookalike.twin import hashing, text
 from lookalike.types import BoolArray, I64Array, Sets, U32Array, U64Array
@@ -37,10 +37,9 @@ _ENTRIES = 1 << 16
 _PAIRS = 600
 
 
-def drawn(first: int, count: int, number: float, seed: int) -> I64Array:
-    """Which of the items first, first + 1, … are drawn, as places from 0."""
-    items = np.arange(first, first + count)
-    return np.flatnonzero(ranks_of(items, seed) < 2.0**64 * np.minimum(number / (items + 1.0), 1.0))
+def drawn(rows: I64Array, number: float, seed: int) -> I64Array:
+    """Which of the items that are from these rows are drawn, as places from 0."""
+    return np.flatnonzero(ranks_of(rows, seed) < 2.0**64 * np.minimum(number / (rows + 1.0), 1.0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,20 +54,20 @@ class ItemCheck:
     seed: int
     shingle: Shingle | None
 
-    def differing(self, first: int, values: pa.Array, sets: Sets, keys: U64Array) -> tuple[int, int]:
-        """How many items were made again, and how many of them came out differently."""
-        again = drawn(first, len(sets), KEYS_DRAWN, self.seed % 2**64)
-        wrong = {int(place) for place in again if not self._same_key(first + int(place), sets, keys, int(place))}
-        fully = drawn(first, len(sets), SETS_DRAWN, self.seed % 2**64)
+    def differing(self, rows: I64Array, values: pa.Array, sets: Sets, keys: U64Array) -> tuple[int, int]:
+        """How many items, each from its row, were made again, and how many of them came out differently."""
+        again = drawn(rows, KEYS_DRAWN, self.seed % 2**64)
+        wrong = {int(place) for place in again if not self._same_key(int(rows[place]), sets, keys, int(place))}
+        fully = drawn(rows, SETS_DRAWN, self.seed % 2**64)
         wrong |= {int(place) for place in fully if not self._same_set(values, sets, int(place))}
         return len(np.union1d(again, fully)), len(wrong)
 
-    def _same_key(self, item: int, sets: Sets, keys: U64Array, place: int) -> bool:
-        """Whether the key of one band, another one for each item, is that of the set."""
+    def _same_key(self, row: int, sets: Sets, keys: U64Array, place: int) -> bool:
+        """Whether the key of one band, another one for each row, is that of the set."""
         elements = sets.values[sets.offsets[place] : sets.offsets[place + 1]]
         if not len(elements):
             return True
-        band = item % self.bands
+        band = row % self.bands
         maps = _maps(self.bands * self.rows, self.seed)[band * self.rows : (band + 1) * self.rows]
         low = np.uint64(2**32 - 1)
         slots = ((maps[:, :1] * (elements >> np.uint64(32)) + maps[:, 1:]) & low).min(axis=1)

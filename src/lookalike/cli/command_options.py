@@ -1,4 +1,4 @@
-"""The options of commands: those of the verbs (`lookalike/options.py`), and those that only commands have.
+"""The options of commands: those of the verbs (`lookalike/options/`), and those that only commands have.
 
 A command is a function with `**given: Unpack[...]` of one of the classes below; `command` makes the parameters that
 Typer shows and parses of its table.
@@ -13,9 +13,9 @@ from typing import Annotated, Any, Literal, TypedDict, TypeVar, get_args, get_or
 
 import typer
 
-from lookalike.allowed import Whole
-from lookalike.option_table import LARGE, MATCHING, READING, Entry, Option, entries, without_none
 from lookalike.options import ClustersOptions, DedupOptions, NeighborsOptions, PairsOptions, PlanOptions, TextOptions
+from lookalike.options.allowed import Whole
+from lookalike.options.option_table import LARGE, MATCHING, READING, Entry, Option, entries, without_none
 
 __all__ = [
     "ClustersCommand",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Unpack
 
 from lookalike.cli.command_options import CompareCommand, command
-from lookalike.option_table import checked
+from lookalike.options.option_table import checked
 
 __all__ = ["compare"]
 

@@ -34,7 +34,7 @@ def dedup(**given: Unpack[DedupCommand]) -> None:
     from lookalike.runs.results import Dedup
 
     if to_folder and output is not None:
-        from lookalike.run_description import describe_run
+        from lookalike.runs.run_description import describe_run
         from lookalike.runs.run_folder import RunFolder, results_of, write_run
 
         run = RunFolder(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Unpack
 from unicodedata import combining
 
 from lookalike.cli.command_options import DemoCommand, command
-from lookalike.option_table import checked
+from lookalike.options.option_table import checked
 from lookalike.wording.printable import printable
 
 if TYPE_CHECKING:

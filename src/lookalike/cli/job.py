@@ -18,8 +18,8 @@ from lookalike.cli.command_options import typed
 from lookalike.cli.lean import load_lean
 from lookalike.cli.terminal import announce_compiling, progress_for, say
 from lookalike.errors import OptionError, OutputError
-from lookalike.option_table import checked, entries
 from lookalike.options import ConfigOptions
+from lookalike.options.option_table import checked, entries
 from lookalike.wording.phrases import counted
 from lookalike.wording.printable import spelled
 

@@ -6,7 +6,7 @@ import os
 from typing import Unpack
 
 from lookalike.cli.command_options import NeighborsCommand, command, typed
-from lookalike.option_table import checked
+from lookalike.options.option_table import checked
 
 __all__ = ["neighbors"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Unpack
 
 from lookalike.cli.command_options import PlanCommand, command, typed
-from lookalike.option_table import entries
 from lookalike.options import PlanOptions
+from lookalike.options.option_table import entries
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -20,7 +20,7 @@ def report(**given: Unpack[ReportCommand]) -> None:
     import sys
 
     from lookalike.cli.terminal import print_json, say
-    from lookalike.opened_run import Run
+    from lookalike.runs.opened_run import Run
 
     run, output = Run.open(given["run"]), given["output"]
     if given["json"]:

@@ -51,7 +51,7 @@ def open_inputs(inputs: list[str], reading: InputOptions) -> Source:
             raise OptionError(f"{option} (--{option}) is for pictures: give their folder with --images")
     source = open_files(
         inputs, format=reading.format, skip_bad=reading.skip_bad, limit=reading.limit, batch_bytes=reading.batch_bytes,
-        memory=reading.memory,
+        memory=reading.memory, threads=reading.threads,
     )  # fmt: skip
     if reading.edges is None:
         if reading.undirected:

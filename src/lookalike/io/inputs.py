@@ -29,6 +29,7 @@ def open_source(
     batch_rows: int = BATCH_ROWS,
     batch_bytes: int = BATCH_BYTES,
     memory: int | None = None,
+    threads: int = 1,
 ) -> Source:
     """Open anything that holds items: see this module and `lookalike.io.making.memory` for what may be given.
 
@@ -39,6 +40,7 @@ def open_source(
         limit: only the first so many rows.
         batch_rows, batch_bytes: how much a batch may hold.
         memory: for files, what a run may hold; a row that is too large for it is refused while it is read.
+        threads: for files, how many will read pieces at once.
     """
     if hasattr(items, "batches") and hasattr(items, "first_rows"):
         source: Source = items
@@ -59,6 +61,7 @@ def open_source(
         batch_rows=batch_rows,
         batch_bytes=batch_bytes,
         memory=memory,
+        threads=threads,
     )
 
 

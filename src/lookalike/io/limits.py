@@ -23,6 +23,8 @@ _LARGEST_GROUP = 1 << 30
 _BATCH_BYTES = 4 << 20
 _BATCH_ROWS = 16_384
 _AHEAD_BYTES = 32 << 20
+# A block of lines that is made, and one that waits to be written.
+_AHEAD_OF_THREAD = 16 << 20
 # Whatever the budget: a row of some megabytes is no reason to stop.
 _ALWAYS = 64_000_000
 
@@ -47,22 +49,23 @@ class CopyRoom:
     ahead: int = _AHEAD_BYTES
 
     @classmethod
-    def of(cls, memory: int | None) -> CopyRoom:
-        """The shares of a memory budget.
+    def of(cls, memory: int | None, threads: int = 1) -> CopyRoom:
+        """The shares of a memory budget, for so many threads.
 
         A group is gathered (1) and joined into one array per column (1), while the one before is encoded (1, and as
         much again where it hardly compresses): with a sixth for a group, a third is left for batches, an encoded
         group that waits for its turn, and what the allocator keeps.
         """
+        ahead = max(_AHEAD_BYTES, threads * _AHEAD_OF_THREAD)
         if memory is None:
-            return cls()
+            return cls(ahead=ahead)
         if memory < 1:
             raise OptionError(f"memory: {memory} is less than 1")
         return cls(
             memory,
             max(1, min(_LARGEST_GROUP, memory // 6)),
             batch_bytes=max(1, min(_BATCH_BYTES, memory // 64)),
-            ahead=min(_AHEAD_BYTES, memory // 8),
+            ahead=min(ahead, memory // 8),
         )
 
     def need(self, group: int) -> int:

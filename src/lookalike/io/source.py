@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,6 +18,8 @@ from lookalike.errors import InputError, ItemError
 BATCH_ROWS = 65_536
 # 16 MiB of text is 0.05 s of tokenising on one core: little to hold, long enough that calls cost nothing.
 BATCH_BYTES = 16 << 20
+# Text that all threads hold at once, one batch each: many threads are no reason for a program to take gigabytes.
+_IN_FLIGHT = 128 << 20
 
 OnRead = Callable[[int], None]
 Flags = npt.NDArray[np.bool_]
@@ -26,12 +30,15 @@ __all__ = [
     "Batch",
     "Flags",
     "OnRead",
+    "Piece",
     "Source",
     "batch_bytes_for",
     "cut",
     "describe",
+    "held",
     "locate",
     "locating",
+    "one_at_a_time",
 ]
 
 
@@ -50,6 +57,23 @@ class Batch:
     file: int
     row: int
     rows: pa.RecordBatch
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Consecutive rows of one input, the unit of work: whoever takes it reads it, on any thread, once.
+
+    Attributes:
+        first: the running number of its first row.
+        count: how many rows it has.
+        weight: roughly the bytes that its rows take when they are read.
+        load: reads its rows, some at a time.
+    """
+
+    first: int
+    count: int
+    weight: int
+    load: Callable[[], Iterator[Batch]]
 
 
 class Source(Protocol):
@@ -107,8 +131,37 @@ class Source(Protocol):
                 their part of the file is not decoded; the numbers of the others stay as they are.
         """
 
+    def pieces(
+        self,
+        columns: Sequence[str] | None = None,
+        on_read: OnRead | None = None,
+        *,
+        expect: Mapping[str, Any] | None = None,
+        only: Flags | None = None,
+    ) -> Iterator[Piece]:
+        """The same rows in pieces that several threads can read at once; `on_read` is called by one at a time."""
+
     def locate(self, number: int) -> tuple[int, int]:
         """The file (index) and the row in it of a running number."""
+
+
+def held(batches: Iterable[Batch]) -> Iterator[Piece]:
+    """Batches that are read already, as pieces."""
+    for batch in batches:
+        yield Piece(batch.first, batch.rows.num_rows, int(batch.rows.nbytes), partial(iter, (batch,)))
+
+
+def one_at_a_time(on_read: OnRead | None) -> OnRead:
+    """What is told how much was read, by several threads."""
+    if on_read is None:
+        return lambda _: None
+    lock = threading.Lock()
+
+    def told(amount: int) -> None:
+        with lock:
+            on_read(amount)
+
+    return told
 
 
 def locate(source: Source, number: int) -> tuple[int, int]:
@@ -136,7 +189,7 @@ def locating(batch: Batch, source: Source, rows: npt.NDArray[np.int64] | None = 
 
 def batch_bytes_for(memory: int, threads: int) -> int:
     """How large a batch may be: several are in flight for each thread, and each needs a few times its text."""
-    return max(1 << 20, min(BATCH_BYTES, memory // (16 * (threads + 1))))
+    return max(1 << 20, min(BATCH_BYTES, _IN_FLIGHT // threads, memory // (16 * (threads + 1))))
 
 
 def cut(rows: pa.RecordBatch, most_rows: int, most_bytes: int) -> Iterator[pa.RecordBatch]:

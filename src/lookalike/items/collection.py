@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from lookalike.config import Config
 from lookalike.errors import InputError
 from lookalike.io.source import Flags, Source
-from lookalike.items.from_rows import ItemBatch, Items, open_items
+from lookalike.items.from_rows import ItemBatch, ItemPiece, Items, open_items
 from lookalike.types import BoolArray, I64Array
 
 __all__ = ["Collection", "open_collection", "rows_from"]
@@ -38,11 +39,15 @@ class Collection:
         sizes = [part.source.size() for part in self.parts]
         return None if None in sizes else sum(size for size in sizes if size is not None)
 
-    def again(self, wanted: BoolArray, on_read: Callable[[int], None], most: int | None = None) -> Iterator[ItemBatch]:
-        """The batches that hold a wanted item, numbered over all parts; the others need not be decoded.
+    def again(self, wanted: BoolArray, on_read: Callable[[int], None]) -> Iterator[ItemBatch]:
+        """The batches that hold a wanted item, numbered over all parts; the others need not be decoded."""
+        for piece in self.pieces_again(wanted, on_read):
+            yield from piece.load()
 
-        A batch is of at most `most` rows.
-        """
+    def pieces_again(
+        self, wanted: BoolArray, on_read: Callable[[int], None], most: int | None = None
+    ) -> Iterator[ItemPiece]:
+        """The same in pieces; a batch is of at most `most` rows."""
         first = 0
         for part in self.parts:
             count = self.references if part is self.against else len(wanted) - self.references
@@ -53,10 +58,16 @@ class Collection:
                 known = self.rows[first : first + count], flags
                 only = np.zeros(int(known[0][-1]) + 1 if count else 0, np.bool_)
                 only[known[0][flags]] = True
-            for batch in part.batches(on_read=on_read, only=only, known=known, most=most):
-                if known is None or flags[batch.first : batch.first + len(batch.values)].any():
-                    yield replace(batch, first=batch.first + first)
+            for piece in part.pieces(on_read=on_read, only=only, known=known, most=most):
+                yield replace(piece, load=partial(_numbered, piece, first, flags, known is None))
             first += count
+
+
+def _numbered(piece: ItemPiece, first: int, wanted: BoolArray, whole: bool) -> Iterator[ItemBatch]:
+    """The batches of a piece with numbers that begin at `first`; those without a wanted item only if it is `whole`."""
+    for batch in piece.load():
+        if whole or wanted[batch.first : batch.first + len(batch.values)].any():
+            yield replace(batch, first=batch.first + first)
 
 
 def open_collection(source: Source, against: Source | None, config: Config) -> Collection:

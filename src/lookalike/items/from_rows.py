@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -17,7 +18,7 @@ from lookalike.config import Config
 from lookalike.errors import InputError, OptionError
 from lookalike.io import column_types as io_columns
 from lookalike.io.json_text import python_values
-from lookalike.io.source import Batch, Flags, Source
+from lookalike.io.source import Batch, Flags, Piece, Source
 from lookalike.items.units import cut_texts
 from lookalike.key import key_of
 from lookalike.measures import form_of, forms_for, is_list
@@ -25,7 +26,7 @@ from lookalike.represent.elements import hash_cells
 from lookalike.types import BoolArray, I64Array, U64Array
 from lookalike.wording.messages import shown
 
-__all__ = ["ItemBatch", "Items", "Known", "open_items"]
+__all__ = ["ItemBatch", "ItemPiece", "Items", "Known", "open_items"]
 
 # The row of each item, ascending, and whether it is wanted.
 Known: TypeAlias = tuple[I64Array, BoolArray]
@@ -59,6 +60,21 @@ class ItemBatch:
 
 
 @dataclass(frozen=True, slots=True)
+class ItemPiece:
+    """Items of consecutive rows, the unit of work: whoever takes it reads it, on any thread, once.
+
+    Attributes:
+        rows: how many rows it has.
+        weight: roughly the bytes that they take when they are read.
+        load: reads its items, some at a time.
+    """
+
+    rows: int
+    weight: int
+    load: Callable[[], Iterator[ItemBatch]]
+
+
+@dataclass(frozen=True, slots=True)
 class Items:
     """The items of a source, read as often as a pass needs them, always the same and in the same order."""
 
@@ -82,32 +98,59 @@ class Items:
         *more: str,
         on_read: Any = None,
         only: Flags | None = None,
-        start: tuple[int, int] = (0, 0),
+        start: int = 0,
         most: int | None = None,
         known: Known | None = None,
     ) -> Generator[ItemBatch, None, None]:
-        """The items; `more` names further columns that the pass reads along.
+        """All items in order, read here; see `pieces` for what may be asked for."""
+        number = 0
+        for piece in self.pieces(*more, on_read=on_read, only=only, start=start, most=most, known=known):
+            for batch in piece.load():
+                yield batch if known is not None or self.unit == "document" else replace(batch, first=number)
+                number += len(batch.values)
 
-        `only` flags the rows of which something is wanted (see `Source.batches`). `start` is the (row, item) to go on
-        from. A batch is of at most `most` rows. Where a row may hold several items, rows can be left out only if those
-        are `known`: the row of each item, and which items are wanted; the others may be empty.
+    def pieces(
+        self,
+        *more: str,
+        on_read: Any = None,
+        only: Flags | None = None,
+        start: int = 0,
+        most: int | None = None,
+        known: Known | None = None,
+    ) -> Iterator[ItemPiece]:
+        """The items in pieces that several threads can read at once; `more` names columns that the pass reads along.
+
+        `only` flags the rows of which something is wanted (see `Source.batches`). `start` is the row to go on from. A
+        batch is of at most `most` rows. Where a row may hold several items, rows can be left out only if those are
+        `known`: the row of each item, and which items are wanted; the others may be empty. Where they are not known,
+        the items of a piece are numbered from 0.
         """
         wanted = list(dict.fromkeys([*self.columns, *([self.group_by] if self.group_by else []), *more]))
-        row, number = start
-        read = self.source.batches(wanted, on_read=on_read, expect=self._expected(), only=only)
-        for batch in (part for whole in read for part in _from_row(whole, row, most)):
+        for piece in self.source.pieces(wanted, on_read=on_read, expect=self._expected(), only=only):
+            if piece.first + piece.count > start:
+                yield ItemPiece(piece.count, piece.weight, partial(self._load, piece, start, most, known))
+
+    def _load(self, piece: Piece, start: int, most: int | None, known: Known | None) -> Iterator[ItemBatch]:
+        """The items of a piece, from the row `start` on."""
+        number = 0
+        for batch in (part for whole in piece.load() for part in _from_row(whole, start, most)):
             if self.unit == "document":
                 number = batch.first
             elif known is not None:
                 number = int(np.searchsorted(known[0], batch.first))
-            arrays = [_column(batch, name) for name in self.columns]
-            values, rows = self._values(batch, arrays, known)
-            null = functools.reduce(pc.and_, [array.is_null() for array in arrays]).true_count
-            groups = None
-            if self.group_by is not None:
-                groups = hash_cells(_column(batch, self.group_by), key_of(self.seed))[rows - batch.first]
-            yield ItemBatch(number, values, rows, null, batch, groups)
-            number += len(values)
+            made = self.make(batch, known)
+            yield replace(made, first=number)
+            number += len(made.values)
+
+    def make(self, batch: Batch, known: Known | None = None) -> ItemBatch:
+        """The items of a batch of rows, numbered from 0."""
+        arrays = [_column(batch, name) for name in self.columns]
+        values, rows = self._values(batch, arrays, known)
+        null = functools.reduce(pc.and_, [array.is_null() for array in arrays]).true_count
+        groups = None
+        if self.group_by is not None:
+            groups = hash_cells(_column(batch, self.group_by), key_of(self.seed))[rows - batch.first]
+        return ItemBatch(0, values, rows, null, batch, groups)
 
     def count_rows(self, on_read: Any = None) -> int:
         """The number of rows; they are read where the source does not tell it."""

@@ -7,8 +7,8 @@ first compilation on a machine takes seconds; `on_compile` is told, so that the 
 `device` marks the small functions that kernels call. They are inlined by LLVM and never called from Python.
 
 Numba notices a change of a kernel's own file, not of a file it imports device functions from: after changing `spec.py`,
-`key.py`, `simd.py`, `chosen_hashes.py`, this file, `sketch/draws.py` and `sketch/turning.py` in `sketch`, or
-`represent/decode.py` and `represent/tokens.py` in `represent`, run `make clean`.
+`key.py`, this file or one beside it, `sketch/draws.py`, `sketch/turning.py`, `represent/decode.py` or
+`represent/tokens.py`, run `make clean`.
 """
 
 from __future__ import annotations

@@ -14,7 +14,9 @@ import numpy as np
 from lookalike.engines.local.pipeline import Found
 from lookalike.engines.local.result_tables import ids_of
 from lookalike.engines.local.specimens import Specimens
+from lookalike.items.from_rows import ItemPiece
 from lookalike.report.explain import compare_texts
+from lookalike.threads.ordered import ordered_map
 from lookalike.types import BoolArray, F64Array, I64Array
 
 __all__ = ["examples"]
@@ -47,8 +49,13 @@ def _read(found: Found, items: list[int]) -> dict[int, str]:
     specimens = Specimens(np.array(items, np.int64), found.items.form)
     wanted = np.zeros(len(found.matched.folds.leader), np.bool_)
     wanted[specimens.items] = True
-    for batch in found.collection.again(wanted, lambda amount: None):
-        specimens.catch(batch.first, batch.values)
+
+    def catch(piece: ItemPiece) -> None:
+        for batch in piece.load():
+            specimens.catch(batch.first, batch.values)
+
+    for _ in ordered_map(catch, found.collection.pieces_again(wanted, lambda amount: None), found.config.threads):
+        pass
     return specimens.texts
 
 

@@ -129,11 +129,6 @@ class Frequencies:
         self._length = 0
         self._lock = threading.Lock()
 
-    @property
-    def is_exact(self) -> bool:
-        """Whether all counts are those that there are."""
-        return self._table is None
-
     def add(self, sets: Sets) -> None:
         """Count these documents, empty ones too; their weights, where they have any, are how often shingles occur."""
         length = len(sets.values) if sets.weights is None else int(sets.weights.sum(dtype=np.float64))

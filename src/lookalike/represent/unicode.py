@@ -41,7 +41,6 @@ import numpy as np
 import numpy.typing as npt
 
 __all__ = [
-    "BLOCK_SHIFT",
     "CLASS_SHIFT",
     "DIGIT",
     "IGNORED",
@@ -68,7 +67,6 @@ MARK = 4
 LONE = 5
 IGNORED = 6
 
-BLOCK_SHIFT = 7
 POINT_MASK = (1 << 21) - 1
 CLASS_SHIFT = 21
 SLOW = 1 << 24

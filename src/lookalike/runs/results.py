@@ -232,7 +232,7 @@ class Dedup(_Result):
         self, path: str | Path, *, overwrite: bool = False, annotate: bool = False, progress: Progress = SILENT
     ) -> None:
         """Write the kept rows: to a file, or, without a file ending, as a run folder with all that was decided."""
-        from lookalike.run_description import describe_run
+        from lookalike.runs.run_description import describe_run
         from lookalike.runs.run_folder import RunFolder, is_one_file, results_of, write_run
 
         if self.goes_to_file(path) or is_one_file(path):

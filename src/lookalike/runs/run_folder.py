@@ -39,8 +39,8 @@ from lookalike.io.source import Source
 from lookalike.io.writing.atomic import replacing, writing
 from lookalike.io.writing.owned import STAGED, OwnedFolder
 from lookalike.io.writing.table_files import is_file, save_batches
-from lookalike.opened_run import PAGE, REPORT, RUN, TABLES, Run
-from lookalike.run_description import describe_result
+from lookalike.runs.opened_run import PAGE, REPORT, RUN, TABLES, Run
+from lookalike.runs.run_description import describe_result
 from lookalike.wording.progress import SILENT, Progress
 
 if TYPE_CHECKING:

@@ -19,9 +19,9 @@ import numpy as np
 
 from lookalike.kernels.jit import kernel
 from lookalike.spec import GOLDEN, mix
-from lookalike.types import F64Array, I64Array, Sets, U32Array
+from lookalike.types import Sets, U32Array
 
-__all__ = ["EMPTY_SLOT", "agreement", "constants", "minhash_rows", "sketch_sets"]
+__all__ = ["EMPTY_SLOT", "constants", "minhash_rows", "sketch_sets"]
 
 # The slots of an item without elements. Such an item has no band keys, so this value is never compared.
 EMPTY_SLOT = np.uint32(0xFFFFFFFF)
@@ -86,12 +86,3 @@ def sketch_sets(sets: Sets, a: U32Array, b: U32Array) -> U32Array:
     signatures = np.empty((len(sets), len(a)), np.uint32)
     minhash_rows(sets.values, sets.offsets, a, b, signatures)
     return signatures
-
-
-def agreement(signatures: U32Array, i: I64Array, j: I64Array) -> F64Array:
-    """The share of slots in which rows i and j agree: the estimate of their similarity."""
-    shares = np.empty(len(i), np.float64)
-    for start in range(0, len(i), 65536):
-        part = slice(start, start + 65536)
-        shares[part] = (signatures[i[part]] == signatures[j[part]]).mean(axis=1)
-    return shares

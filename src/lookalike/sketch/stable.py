@@ -31,7 +31,7 @@ from lookalike.sketch.draws import draw, uniform
 from lookalike.spec import C2, GOLDEN, mix
 from lookalike.types import F32Array, F64Array, U32Array
 
-__all__ = ["StableMatrix", "fill_stable", "project_rows", "stable_matrix", "stable_slots", "stable_slots_of"]
+__all__ = ["StableMatrix", "fill_stable", "project_rows", "stable_matrix", "stable_slots_of"]
 
 
 _SHIFT = np.uint64(32)
@@ -149,8 +149,3 @@ def stable_slots_of(vectors: F32Array, matrix: StableMatrix, width: float) -> U3
     slots = np.empty((len(vectors), matrix.slots), np.uint32)
     project_rows(vectors, matrix.panels, matrix.starts, width, slots)
     return slots
-
-
-def stable_slots(vectors: F32Array, slots: int, width: float, order: float, seed: int) -> U32Array:
-    """The slots of each vector: intervals of length `width`, for the distance of this order, from 1 to 2."""
-    return stable_slots_of(vectors, stable_matrix(vectors.shape[1], slots, order, seed), width)

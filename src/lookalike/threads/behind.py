@@ -30,6 +30,7 @@ class _Waiting:
     begun: bool = False
     made: bool = False
     result: Any = None
+    failure: Exception | None = None
 
 
 class Behind:
@@ -147,12 +148,18 @@ class Behind:
 
     def _make(self, piece: _Waiting) -> None:
         assert piece.make is not None, "it was to be made"
-        result = piece.make()
+        result, failure = None, None
+        try:
+            result = piece.make()
+        except Exception as error:  # told when its turn comes: what goes wrong first does not depend on threads
+            failure = error
         with self._changed:
-            piece.result, piece.made, piece.make = result, True, None
+            piece.result, piece.failure, piece.made, piece.make = result, failure, True, None
             self._changed.notify_all()
 
     def _put(self, piece: _Waiting) -> None:
+        if piece.failure is not None:
+            raise piece.failure
         piece.put(piece.result)
         piece.result = None  # what it held is free before its room is
         with self._changed:

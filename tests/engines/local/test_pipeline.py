@@ -305,12 +305,12 @@ def test_the_folder_is_gone_when_a_run_fails_too(tmp_path: Path) -> None:
         def __getattr__(self, name: str) -> Any:
             return getattr(self._source, name)
 
-        def batches(self, *arguments: Any, **options: Any) -> Any:
+        def pieces(self, *arguments: Any, **options: Any) -> Any:
             self._passes += 1
-            for number, batch in enumerate(self._source.batches(*arguments, **options)):
+            for number, piece in enumerate(self._source.pieces(*arguments, **options)):
                 if self._passes == 2 and number == 2:
                     raise lookalike.InputError("broke off")
-                yield batch
+                yield piece
 
     config = dataclasses.replace(make_config(threshold=0.3, shingle="word:1"), memory=4000)
     with pytest.raises(lookalike.InputError, match="broke off"):

@@ -46,7 +46,7 @@ OWN, OTHERS = rows(1700, 1), rows(800, 2)
 
 
 class Breaking:
-    """A source that breaks off after so many batches over all passes."""
+    """A source that breaks off after so many pieces over all passes."""
 
     def __init__(self, table: pa.Table, most: int, batch_rows: int) -> None:
         self._source = open_source(table, batch_rows=batch_rows)
@@ -55,12 +55,12 @@ class Breaking:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._source, name)
 
-    def batches(self, *arguments: Any, **options: Any) -> Iterator[Any]:
-        for batch in self._source.batches(*arguments, **options):
+    def pieces(self, *arguments: Any, **options: Any) -> Iterator[Any]:
+        for piece in self._source.pieces(*arguments, **options):
             self._left -= 1
             if self._left < 0:
                 raise KeyboardInterrupt
-            yield batch
+            yield piece
 
 
 OPTIONS: dict[str, dict[str, Any]] = {

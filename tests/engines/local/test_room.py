@@ -115,9 +115,9 @@ def test_batches_have_fewer_items_where_each_takes_more_and_never_none() -> None
     assert items_at_once(1, 8, 10**9) == 1
 
 
-def test_what_an_item_takes_whatever_its_length_counts_in_the_weight_of_a_batch() -> None:
-    batch = next(open_items(open_source(["a b", "c d"]), make_config()).batches())
-    assert weight(batch, each=1000) == weight(batch) + 2000
+def test_what_an_item_takes_whatever_its_length_counts_in_the_weight_of_a_piece() -> None:
+    (piece,) = open_items(open_source(["a b", "c d"]), make_config()).pieces()
+    assert weight(piece, each=1000) == weight(piece) + 2000
 
 
 def test_the_peak_of_a_process_is_its_own_and_not_that_of_the_one_it_was_started_by() -> None:

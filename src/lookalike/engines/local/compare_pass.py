@@ -37,7 +37,7 @@ from lookalike.errors import OptionError
 from lookalike.io.reading.watch import changed
 from lookalike.io.source import describe
 from lookalike.items.collection import Collection
-from lookalike.items.from_rows import ItemBatch
+from lookalike.items.from_rows import ItemBatch, ItemPiece
 from lookalike.measures import Judge, Measure, Represented, compares_elements
 from lookalike.scale import Scale
 from lookalike.threads.ordered import ordered_map
@@ -154,7 +154,11 @@ class Comparing:
         judge, room, ceiling = self.judge, Room(self.memory, self.threads), Ceiling(self.memory)
         assert judge is not None
 
-        def work(batch: ItemBatch) -> None:
+        def work(piece: ItemPiece) -> None:
+            for batch in piece.load():
+                keep_wanted(batch)
+
+        def keep_wanted(batch: ItemBatch) -> None:
             self.specimens.catch(batch.first, batch.values)
             chosen = np.flatnonzero(wanted[batch.first : batch.first + len(batch.values)])
             if len(chosen) == 0:
@@ -179,9 +183,9 @@ class Comparing:
             # What the row of an item takes whatever its size: sketches are K words of the shortest text, too.
             each = 24 * int(judge.lengths(np.zeros(1, np.uint32))[0])
             most = items_at_once(self.memory, self.threads, each)
-            batches = self.collection.again(looked_at, stage.advance, most)
+            pieces = self.collection.pieces_again(looked_at, stage.advance, most)
             weigh = partial(weight, each=each)
-            for _ in ordered_map(work, batches, self.threads, weight=weigh, most=self.memory // 4):
+            for _ in ordered_map(work, pieces, self.threads, weight=weigh, most=self.memory // 4):
                 ceiling.check()
 
     def _check_unchanged(

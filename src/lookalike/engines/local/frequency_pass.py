@@ -14,7 +14,7 @@ from lookalike.engines.local.room import Ceiling, Room, weight
 from lookalike.engines.local.store.array_file import Arrays, DamagedError, write_arrays
 from lookalike.engines.local.store.work_folder import Work, spilling
 from lookalike.items.collection import Collection
-from lookalike.items.from_rows import ItemBatch
+from lookalike.items.from_rows import ItemPiece
 from lookalike.measures.shingled_texts import Texts
 from lookalike.threads.ordered import ordered_map
 from lookalike.wording.progress import Progress
@@ -48,14 +48,15 @@ def count_frequencies(collection: Collection, config: Config, work: Work, progre
     found = Frequencies(allocate=allocate)
     room, ceiling = Room(config.memory, config.threads), Ceiling(config.memory)
 
-    def count(batch: ItemBatch) -> None:
-        with room.enter(batch, collection.items.source):
-            found.add(texts.counted(batch.values))
+    def count(piece: ItemPiece) -> None:
+        for batch in piece.load():
+            with room.enter(batch, collection.items.source):
+                found.add(texts.counted(batch.values))
 
     with progress.stage("counting shingles", collection.size(), "B") as stage:
         for part in collection.parts:
-            batches = part.batches(on_read=stage.advance)
-            for _ in ordered_map(count, batches, config.threads, weight=weight, most=config.memory // 4):
+            pieces = part.pieces(on_read=stage.advance)
+            for _ in ordered_map(count, pieces, config.threads, weight=weight, most=config.memory // 4):
                 ceiling.check()
     if work.resumable:
         with spilling(str(work.folder)):

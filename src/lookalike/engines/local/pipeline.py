@@ -1,8 +1,8 @@
 """The way of the data: represent ─ sketch ─ band ─ fold ─ group ─ verify ─ cluster.
 
-    sketch_pass.py   reads every item once and keeps a fingerprint, a size and b band keys of it
-    parts.py    folds identical items, and finds those that share a bucket
-    compare_pass.py   reads those again and compares them; `giants.py` sees to buckets with too many items
+    sketch_pass.py      reads every item once and keeps a fingerprint, a size and b band keys of it
+    parts.py            folds identical items, and finds those that share a bucket
+    compare_pass.py     reads those again and compares them; `giants.py` sees to buckets with too many items
     cluster_matches.py  which item stands for which, and which one stays
 
 The result depends on the items and options alone, not on batches, threads, memory or interruptions.

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from lookalike.errors import InputError
 from lookalike.io.source import Source, describe, locating
-from lookalike.items.from_rows import ItemBatch
+from lookalike.items.from_rows import ItemBatch, ItemPiece
 from lookalike.measures import is_binary_like
 from lookalike.types import I64Array
 
@@ -35,9 +35,9 @@ _ALWAYS = 64_000_000
 _MOST_AT_ONCE = 32 << 20
 
 
-def weight(batch: ItemBatch, each: int = 0) -> int:
-    """What a batch takes in flight: its text, about three times that for its shingles, and `each` for every item."""
-    return 4 * int(batch.values.nbytes) + each * len(batch.values)
+def weight(piece: ItemPiece, each: int = 0) -> int:
+    """What a piece takes in flight: its text, about three times that for its shingles, and `each` for every row."""
+    return 4 * piece.weight + each * piece.rows
 
 
 def items_at_once(memory: int, threads: int, each: int) -> int:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.certify.audit import Audit, Audited
+from lookalike.certify.audit import Audit, Audited, ProbeMatches
 from lookalike.certify.overlap_audit import OverlapAudit
 from lookalike.certify.row_audit import RowAudit
 from lookalike.config import Config
@@ -26,9 +27,17 @@ _ROW_SHARE = 4
 
 
 class Auditing:
-    """A random sample of items, compared exactly with all later ones while they pass by."""
+    """A random sample of items, compared exactly with all later ones while they pass by.
+
+    Sets are compared by several threads, some batches at a time: those of them that belong to the sample join it first,
+    while no thread looks into it.
+    """
 
     def __init__(self, config: Config, measure: Measure, probe_from: int) -> None:
+        self._threads = config.threads
+        self._pool: ThreadPoolExecutor | None = None
+        self._waiting: list[tuple[int, Sets]] = []
+        self._probing: list[Future[ProbeMatches]] = []
         judge = measure.judge(replace(config, verify="exact"))
         assert judge is not None
         judge = judge.plain()
@@ -47,7 +56,9 @@ class Auditing:
         if isinstance(self._audit, Audit):
             assert isinstance(items, Sets)
             items, left_out = _auditable(items)
-            self._audit.add(first, items)
+            self._waiting.append((first, items))
+            if len(self._waiting) >= self._threads:
+                self._next_round(self._audit)
             return left_out
         left_out = 0
         if isinstance(items, Sets) and items.weights is None:
@@ -56,16 +67,47 @@ class Auditing:
         self._audit.add(first, *self._judge.rows(items), groups)
         return left_out
 
+    def _next_round(self, audit: Audit) -> None:
+        """Note what was found, let those that wait join the sample, and begin to compare them with it."""
+        for probing in self._probing:
+            audit.note(probing.result())
+        waiting, self._waiting, self._probing = self._waiting, [], []
+        if self._threads == 1:
+            for first, sets in waiting:
+                audit.add(first, sets)
+            return
+        for first, sets in waiting:
+            audit.enter(first, sets)
+        if waiting and self._pool is None:
+            self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="lookalike-audit")
+        if self._pool is not None:
+            self._probing = [self._pool.submit(audit.probe, first, sets) for first, sets in waiting]
+
+    def _catch_up(self) -> None:
+        """Compare all that passed by."""
+        while isinstance(self._audit, Audit) and (self._waiting or self._probing):
+            self._next_round(self._audit)
+
+    def close(self) -> None:
+        """Let the threads go."""
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+            self._pool = None
+
     def probe_from(self, item: int) -> None:
         """From this item on, items are compared with the sample."""
+        self._catch_up()
         self._audit.probe_from = item
 
     def finish(self) -> Audited:
         """What was found so far."""
+        self._catch_up()
+        self.close()
         return self._audit.finish()
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Everything that `restore` needs to go on from here."""
+        self._catch_up()
         return self._audit.state()
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:

@@ -16,7 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from lookalike.certify.audit import Audited, ranks_of
+from lookalike.certify.audit import Audited
+from lookalike.certify.sample_index import ranks_of
 from lookalike.certify.step_checks import ItemCheck
 from lookalike.cluster.keep import KeepPolicy, KeepValues
 from lookalike.collide.group import PROBE
@@ -32,7 +33,7 @@ from lookalike.io.column_types import as_text, honest, is_text
 from lookalike.io.json_text import python_values
 from lookalike.io.source import Source, describe, locating
 from lookalike.items.collection import Collection, rows_from
-from lookalike.items.from_rows import ItemBatch, Items
+from lookalike.items.from_rows import ItemBatch, ItemPiece, Items
 from lookalike.items.ids import IdCollector, Ids
 from lookalike.measures import Measure, is_binary_like, is_list
 from lookalike.theory import Plan
@@ -147,30 +148,43 @@ def sketch(
     each = _bytes_each(planned)
     most = items_at_once(config.memory, config.threads, each)
 
-    def worked(batch: ItemBatch) -> _Worked:
+    def worked(columns: list[str], piece: ItemPiece) -> list[_Worked]:
+        return [sketched(batch, columns) for batch in piece.load()]
+
+    def sketched(batch: ItemBatch, columns: list[str]) -> _Worked:
         with room.enter(batch, collection.items.source):
-            items = _apart(measure.represent(batch.values, batch.groups), batch.first, passing.part)
+            items = _apart(measure.represent(batch.values, batch.groups), batch.rows, passing.part)
         keys = measure.keys(items)
         lengths = _lengths(batch.values) if keep.kind in ("longest", "shortest") else None
         rows = batch.rows if config.unit != "document" else None
         prints = np.ascontiguousarray(items.fingerprints.T)
         checked = (0, 0)
         if check is not None and isinstance(items, Sets):
-            checked = check.differing(batch.first, batch.values, items, keys)
-        return _Worked(batch, SketchBatch(prints, keys, items.sizes.astype(np.uint32), lengths, rows), items, checked)
+            checked = check.differing(batch.rows, batch.values, items, keys)
+        sketch = SketchBatch(prints, keys, items.sizes.astype(np.uint32), lengths, rows)
+        return _Worked(_without_values(batch, columns), sketch, items, checked)
 
     if (finished := work.finished("sketch")) is None:
         try:
             with progress.stage("reading and sketching", collection.size(), "B") as stage:
                 for part in collection.parts[passing.part :]:
-                    batches = passing.batches(part, stage.advance, most)
-                    for done in ordered_map(
-                        worked, batches, config.threads, weight=partial(weight, each=each), most=config.memory // 4
+                    columns = passing.columns(part)
+                    for some in ordered_map(
+                        partial(worked, columns),
+                        passing.pieces(part, columns, stage.advance, most),
+                        config.threads,
+                        weight=partial(weight, each=each),
+                        most=config.memory // 4,
                     ):
-                        passing.add(part, done)
+                        for done in some:
+                            passing.add(part, done)
                         ceiling.check()
                     passing.end(part)
             sketches.finish()
+        except BaseException:
+            if audit is not None:
+                audit.close()
+            raise
         finally:
             sketches.close()
         if counts.rows == 0:
@@ -297,8 +311,8 @@ class _Passing:
         self._first = 0
         self._read = [0] * len(self._collectors)
 
-    def batches(self, part: Items, on_read: Any, most: int) -> Iterator[ItemBatch]:
-        """The batches of a part that have not passed by yet, of at most so many rows each."""
+    def columns(self, part: Items) -> list[str]:
+        """The columns of a part that are read along with its items."""
         more = [part.id] if part.id else []
         own = part is self._collection.items
         if own and self._keep.column is not None:
@@ -307,8 +321,12 @@ class _Passing:
             more.extend(part.source.schema().names)
         if own and self._report_by is not None:
             more.append(self._report_by)
+        return list(dict.fromkeys(more))
+
+    def pieces(self, part: Items, columns: list[str], on_read: Any, most: int) -> Iterator[ItemPiece]:
+        """The pieces of a part that have not passed by yet, in batches of at most so many rows."""
         only = rows_from(part.source, self._rows)
-        return part.batches(*more, on_read=on_read, only=only, start=(self._rows, self._items), most=most)
+        return part.pieces(*columns, on_read=on_read, only=only, start=self._rows, most=most)
 
     def add(self, part: Items, done: _Worked) -> None:
         """Take in what a thread made of the next batch."""
@@ -337,10 +355,10 @@ class _Passing:
                 for name, number in done.items.noted.items():
                     setattr(counts, name, getattr(counts, name) + number)
         if self.audit is not None:
-            counts.unaudited_items += self.audit.add(self._first + batch.first, done.items)
+            counts.unaudited_items += self.audit.add(self._first + self._items, done.items)
         self._read[self.part] += rows
         self._rows = batch.batch.first + rows
-        self._items = batch.first + len(done.sketch)
+        self._items += len(done.sketch)
         if self._first + self._items >= PROBE:
             raise InputError(f"there are more than {PROBE:,} items: one machine takes no more")
         self.sketches.add(done.sketch)
@@ -413,13 +431,21 @@ class _Passing:
             self.audit.restore(state)
 
 
-def _apart(items: Sets | Dense, first: int, part: int) -> Sets | Dense:
-    """The same, with fingerprints of their own for bad items: what cannot be compared is identical to nothing."""
+def _without_values(batch: ItemBatch, columns: list[str]) -> ItemBatch:
+    """The batch with these columns alone: what it was made of is not held until its turn comes."""
+    return replace(batch, values=pa.nulls(0), batch=replace(batch.batch, rows=batch.batch.rows.select(columns)))
+
+
+def _apart(items: Sets | Dense, rows: I64Array, part: int) -> Sets | Dense:
+    """The same, with fingerprints of their own for bad items: what cannot be compared is identical to nothing.
+
+    Such items are vectors, of which a row holds one.
+    """
     if not items.bad:
         return items
-    rows = np.array([row for row, _ in items.bad])
+    bad = np.array([place for place, _ in items.bad])
     fingerprints = items.fingerprints.copy()
-    fingerprints[rows] = ranks_of(first + rows, part)[:, None] ^ np.array([0, 1], np.uint64)
+    fingerprints[bad] = ranks_of(rows[bad], part)[:, None] ^ np.array([0, 1], np.uint64)
     return replace(items, fingerprints=fingerprints)
 
 

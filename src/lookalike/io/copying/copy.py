@@ -129,7 +129,7 @@ def copy_rows(
         OutputError: if the output is in the way or can not be written.
     """
     changes = Changes.checked(keep, edit, edit_columns, add)
-    room = CopyRoom.of(memory)
+    room = CopyRoom.of(memory, threads)
     job = _Copy(source, changes, Crew(threads, memory), room, on_read, on_file)
     if goes_to_file(source, destination):
         job.to_file(destination, overwrite, format)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import threading
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -52,6 +54,7 @@ class FileCopy:
         self._on_read = on_read
         self._start = start
         self._crew = crew
+        self._counting = threading.Lock()
         self.read = self.rows = self.recut = self.replaced = 0
 
     @property
@@ -92,16 +95,16 @@ class FileCopy:
                     batch_bytes=room.batch_bytes,
                     memory=room.memory,
                 )
-                last = -1
                 with contextlib.closing(parquet.groups(source.places[index], reading)) as pieces:
-                    for group, piece in pieces:
-                        if group != last:
-                            sink.end_group()
-                            last = group
-                        if not self._piece(source, index, piece, sink, schema):
+                    for piece in pieces:
+                        number, count = self._number, self._within(source, piece)
+                        if piece.load is not None:
+                            rows = partial(self._rows_of, piece, number, count, index, schema)
+                            sink.group(piece.weight, rows)
+                        self.read += count
+                        if self._reached(source):
                             break
-                sink.end_group()
-            self.recut += sink.recut
+        self.recut += sink.recut
 
     def arrays(self, source: FileSource, files: range, out: Any) -> None:
         """NumPy files to one of the same format, with the same numbers; archives one by one."""
@@ -129,9 +132,12 @@ class FileCopy:
             contextlib.closing(module.pieces(place, reading)) as pieces,
         ):
             for piece in pieces:
-                if piece.rows is not None:
-                    check_rows(place.name, piece.row, piece.rows, self._room.memory)
-                if not self._piece(source, index, piece, sink, target):
+                count = self._within(source, piece)
+                if piece.load is not None:
+                    for rows in self._rows_of(piece, self._number, count, index, target):
+                        sink.write(rows)
+                self.read += count
+                if self._reached(source):
                     break
 
     def converted(self, format: str, out: Any) -> None:
@@ -152,7 +158,9 @@ class FileCopy:
             for batch in source.batches(wanted, self._on_read, only=None):
                 name = source.files[batch.file] if source.files else "items"
                 check_rows(name, batch.row, batch.rows, self._room.memory)
-                self._put(sink, batch, _with_bytes(schema, batch.rows) if as_is else schema)
+                rows = self._changed(batch, _with_bytes(schema, batch.rows) if as_is else schema)
+                if rows.num_rows:
+                    sink.write(rows)
                 self.read += batch.rows.num_rows
 
     def _sink(self, format: str, out: Any, schema: pa.Schema, like: Any) -> Sink:
@@ -162,29 +170,40 @@ class FileCopy:
 
         return parquet.ParquetSink(out, schema, None, self._room.group, self._crew)
 
-    def _piece(
-        self, source: FileSource, index: int, piece: formats.FilePiece, sink: Sink, schema: pa.Schema | None
-    ) -> bool:
-        """Write the rows of a piece; False where the limit on rows is reached."""
-        count = piece.count
-        if source.limit is not None:
-            count = min(count, source.limit - self._number)
-        if piece.rows is not None:
-            self._put(sink, Batch(self._number, index, piece.row, piece.rows.slice(0, count)), schema)
-        self.read += count
-        return source.limit is None or self._number < source.limit
+    def _within(self, source: FileSource, piece: formats.FilePiece) -> int:
+        """How many rows of the next piece the limit allows."""
+        return piece.count if source.limit is None else min(piece.count, source.limit - self._number)
 
-    def _put(self, sink: Sink, batch: Batch, schema: pa.Schema | None) -> None:
+    def _reached(self, source: FileSource) -> bool:
+        return source.limit is not None and self._number >= source.limit
+
+    def _rows_of(
+        self, piece: formats.FilePiece, number: int, count: int, index: int, schema: pa.Schema | None
+    ) -> Iterator[pa.RecordBatch]:
+        """What is to be written of the first `count` rows of a piece, the first of which has this running number."""
+        assert piece.load is not None, "it is wanted"
+        name, done = self._source.files[index], 0
+        for rows in piece.load():
+            check_rows(name, piece.row + done, rows, self._room.memory)
+            changed = self._changed(
+                Batch(number + done, index, piece.row + done, rows.slice(0, max(0, count - done))), schema
+            )
+            if changed.num_rows:
+                yield changed
+            done += rows.num_rows
+
+    def _changed(self, batch: Batch, schema: pa.Schema | None) -> pa.RecordBatch:
+        """The kept rows of a batch with what is changed of them, as the output has them; by several threads."""
         rows = self._changes.apply(batch)
-        if not rows.num_rows:
-            return
+        replaced = 0
         if schema is not None and rows.schema.names == schema.names and rows.schema.types == schema.types:
             rows = pa.RecordBatch.from_arrays(rows.columns, schema=schema)
         elif schema is not None:
             rows, replaced = conform(rows, schema)
+        with self._counting:
             self.replaced += replaced
-        self.rows += rows.num_rows
-        sink.write(rows)
+            self.rows += rows.num_rows
+        return rows
 
 
 class _Later:

@@ -6,6 +6,8 @@ columns go textually before the closing brace.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from json.encoder import encode_basestring
 from typing import Any
@@ -16,8 +18,10 @@ from lookalike.io.json_text import members
 from lookalike.io.limits import check_size
 from lookalike.io.reading.blocks import Block, Lines, lines_of, pick
 from lookalike.io.reading.files import FileSource
-from lookalike.io.reading.formats import jsonl, lines
+from lookalike.io.reading.formats import Reading, jsonl
 from lookalike.io.reading.formats.json_rows import dump_line, load_line
+from lookalike.io.reading.line_ranges import Span, spans
+from lookalike.io.reading.places import Place
 from lookalike.io.source import Batch, Flags, OnRead
 from lookalike.threads.behind import Behind
 
@@ -32,14 +36,14 @@ class LineOutput:
         self._behind = behind
         self._open_end = False
 
-    def write(self, data: bytes) -> None:
-        """Write whole lines, of which the last may lack its newline."""
-        if not data:
-            return
-        if self._open_end:
-            data = b"\n" + data
-        self._open_end = not data.endswith(b"\n")
-        self._behind.do(len(data), partial(self._out.write, data))
+    def make(self, size: int, make: Callable[[], bytes]) -> None:
+        """Write whole lines, of which the last may lack its newline; they are made by any thread."""
+        self._behind.make(size, make, self._put)
+
+    def _put(self, data: bytes) -> None:
+        if data:
+            self._out.write(b"\n" + data if self._open_end else data)
+            self._open_end = not data.endswith(b"\n")
 
     def close(self) -> None:
         """Wait for what is being written."""
@@ -60,33 +64,50 @@ def copy_lines(
     memory: int | None = None,
 ) -> tuple[int, int]:
     """Copy the kept lines of one file; returns how many rows it has and how many were kept."""
-    place = source.places[index]
+    job = _LineCopy(source, index, start, changes, source.reading(index, changes.edit_columns, on_read), memory)
     row = kept = 0
-    reading = source.reading(index, changes.edit_columns, on_read)
-    if changes.edit is not None:
-        for block, rows, count in jsonl.parsed(place, reading):
-            found = lines_of(block, blank=False, without=reading.faults.places)
-            _check_lines(place.name, row, found, memory)
-            mask = changes.mask(start + row, min(count, _left(source, start + row)))
-            batch = Batch(start + row, index, row, rows)
-            out.write(_rewritten(block, found, mask, batch, changes, place.name))
-            row, kept = row + len(mask), kept + int(mask.sum())
-            if len(mask) < count:
-                break
-        return row, kept
-    read = lines.good_lines if place.format == "lines" else jsonl.good_lines
-    for block, found in read(place, reading.faults, reading):
-        _check_lines(place.name, row, found, memory)
-        mask = changes.mask(start + row, min(len(found), _left(source, start + row)))
-        if changes.add is not None:
-            batch = Batch(start + row, index, row, None)
-            out.write(_rewritten(block, found, mask, batch, changes, place.name))
-        else:
-            out.write(b"".join(pick(block, Lines(found.starts[: len(mask)], found.ends[: len(mask)]), mask)))
-        row, kept = row + len(mask), kept + int(mask.sum())
-        if len(mask) < len(found):
+    for span in spans(job.place, job.reading.faults, job.reading.on_read, job.reading.ranges, blank=job.blank):
+        count = min(span.rows, _left(source, start + row))
+        mask = changes.mask(start + row, count)
+        out.make(max(1, span.size), partial(job.lines, span, row, mask))
+        row, kept = row + count, kept + int(mask.sum())
+        if count < span.rows:
             break
     return row, kept
+
+
+@dataclass(frozen=True, slots=True)
+class _LineCopy:
+    """How the lines of one file are copied."""
+
+    source: FileSource
+    index: int
+    start: int
+    changes: Changes
+    reading: Reading
+    memory: int | None
+
+    @property
+    def place(self) -> Place:
+        return self.source.places[self.index]
+
+    @property
+    def blank(self) -> bool:
+        """Whether a blank line is a row."""
+        return bool(self.place.format == "lines")
+
+    def lines(self, span: Span, row: int, mask: Flags) -> bytes:
+        """The lines that are kept of some, the first of which is this row of the file."""
+        name, block, faults = self.place.name, span.load(), self.reading.faults
+        if not self.blank:
+            jsonl.report_unfit(self.place, block, faults)
+        found = lines_of(block, blank=self.blank, without=set() if self.blank else faults.places)
+        _check_lines(name, row, found, self.memory)
+        if self.changes.edit is None and self.changes.add is None:
+            return b"".join(pick(block, Lines(found.starts[: len(mask)], found.ends[: len(mask)]), mask))
+        rows = None if self.changes.edit is None else jsonl.Parser(self.place, self.reading).parse(block, faults)
+        batch = Batch(self.start + row, self.index, row, rows)
+        return _rewritten(block, found, mask, batch, self.changes, name)
 
 
 def _check_lines(name: str, row: int, found: Lines, memory: int | None) -> None:

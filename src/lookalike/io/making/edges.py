@@ -39,7 +39,7 @@ from lookalike.io.making.adjacency import AdjacencyRows, Edges
 from lookalike.io.making.coding import Coder
 from lookalike.io.reading.faults import FaultLog
 from lookalike.io.reading.places import Place
-from lookalike.io.source import BATCH_BYTES, BATCH_ROWS, Batch, Flags, OnRead, Source
+from lookalike.io.source import BATCH_BYTES, BATCH_ROWS, Batch, Flags, OnRead, Piece, Source, held
 from lookalike.types import BoolArray, F64Array, I32Array
 from lookalike.wording.messages import missing_column
 
@@ -227,6 +227,17 @@ class EdgeSource:
                 done = size * stop // len(made.ends)
                 on_read(done - told)
                 told = done
+
+    def pieces(
+        self,
+        columns: Sequence[str] | None = None,
+        on_read: OnRead | None = None,
+        *,
+        expect: Mapping[str, Any] | None = None,
+        only: Flags | None = None,
+    ) -> Iterator[Piece]:
+        """The rows in pieces; see `Source.pieces`."""
+        return held(self.batches(columns, on_read, expect=expect, only=only))
 
     def _make(self, on_read: OnRead | None) -> _Made:
         with self._lock:

@@ -30,7 +30,7 @@ from lookalike.errors import InputError
 from lookalike.io.array_columns import array_column, bag_column, sparse_column, vector_column
 from lookalike.io.column_types import FORM, check_types, plain
 from lookalike.io.reading.sound import check_sound
-from lookalike.io.source import Batch, Flags, OnRead, cut
+from lookalike.io.source import Batch, Flags, OnRead, Piece, cut, held
 from lookalike.wording.messages import missing_column, reason
 
 __all__ = ["MemorySource", "to_table"]
@@ -98,6 +98,17 @@ class MemorySource:
                 first += rows.num_rows
                 if on_read is not None:
                     on_read(int(rows.nbytes))
+
+    def pieces(
+        self,
+        columns: Sequence[str] | None = None,
+        on_read: OnRead | None = None,
+        *,
+        expect: Mapping[str, Any] | None = None,
+        only: Flags | None = None,
+    ) -> Iterator[Piece]:
+        """The rows in pieces; see `Source.pieces`."""
+        return held(self.batches(columns, on_read, expect=expect, only=only))
 
     def first_rows(self) -> Sequence[int]:
         """The table counts as one file."""

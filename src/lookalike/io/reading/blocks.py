@@ -20,9 +20,9 @@ from lookalike.io.reading.places import Place, check_encoding
 from lookalike.io.source import OnRead
 
 BLOCK_BYTES = 8 << 20
-_BOM = b"\xef\xbb\xbf"
+BOM = b"\xef\xbb\xbf"
 
-__all__ = ["BLOCK_BYTES", "Block", "Lines", "blocks", "lines_of", "pick"]
+__all__ = ["BLOCK_BYTES", "BOM", "Block", "Lines", "blocks", "lines_of", "pick"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ def blocks(place: Place, faults: Faults | None = None, on_read: OnRead | None = 
             if start:
                 start = False
                 check_encoding(place.name, data)
-                data = data.removeprefix(_BOM)
+                data = data.removeprefix(BOM)
             if not data:
                 break
             cut = data.rfind(b"\n") + 1

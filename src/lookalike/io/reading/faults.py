@@ -55,6 +55,16 @@ class Faults:
         if len(self.log.messages) < _MOST_MESSAGES:
             self.log.messages.append(str(InputError(message)))
 
+    def apart(self) -> Faults:
+        """The same for one thread of several; what it reports is taken over by `absorb`, in order."""
+        return Faults(FaultLog(self.log.skip), set(self.places), self.judged)
+
+    def absorb(self, other: Faults) -> None:
+        """Take over what was reported apart."""
+        self.places |= other.places
+        self.log.skipped += other.log.skipped
+        self.log.messages += other.log.messages[: _MOST_MESSAGES - len(self.log.messages)]
+
     def settle(self, end: int) -> None:
         """All places below `end` have been looked at."""
         self.judged = max(self.judged, end)

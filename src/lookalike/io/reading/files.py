@@ -6,6 +6,7 @@ import contextlib
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,11 +18,12 @@ from lookalike.io.reading import formats
 from lookalike.io.reading.cell_limits import Extent, check_columns
 from lookalike.io.reading.expand import expand
 from lookalike.io.reading.faults import FaultLog, Faults
-from lookalike.io.reading.formats import FilePiece, Reading
+from lookalike.io.reading.formats import Reading
+from lookalike.io.reading.line_ranges import LineRange, line_ranges
 from lookalike.io.reading.places import Place
 from lookalike.io.reading.text_files import TextSource
 from lookalike.io.reading.watch import Watch, changed
-from lookalike.io.source import BATCH_BYTES, BATCH_ROWS, Batch, Flags, OnRead, Source, cut
+from lookalike.io.source import BATCH_BYTES, BATCH_ROWS, Batch, Flags, OnRead, Piece, Source, cut, one_at_a_time
 
 __all__ = ["FileSource", "check_limits", "open_files"]
 
@@ -35,6 +37,7 @@ def open_files(
     batch_rows: int = BATCH_ROWS,
     batch_bytes: int = BATCH_BYTES,
     memory: int | None = None,
+    threads: int = 1,
 ) -> Source:
     """Open files, patterns, folders, fsspec addresses or "-" (standard input) as one source.
 
@@ -45,12 +48,13 @@ def open_files(
         limit: read only the first so many rows.
         batch_rows, batch_bytes: how much a batch may hold.
         memory: what a run may hold; a row that is too large for it is refused before it is all in memory.
+        threads: how many will read pieces at once.
     """
     formats.check_format(format)
     check_limits(limit, batch_rows, batch_bytes)
     places = [replace(place, memory=memory) for place in expand(paths, format)]
     kind = TextSource if places[0].format == "text" else FileSource
-    return kind(places, FaultLog(skip_bad), limit, batch_rows, batch_bytes)
+    return kind(places, FaultLog(skip_bad), limit, batch_rows, batch_bytes, threads)
 
 
 def check_limits(limit: int | None, batch_rows: int, batch_bytes: int) -> None:
@@ -64,8 +68,9 @@ class FileSource:
     """The rows of one or more table files, numbered through."""
 
     def __init__(
-        self, places: list[Place], log: FaultLog, limit: int | None, batch_rows: int, batch_bytes: int
+        self, places: list[Place], log: FaultLog, limit: int | None, batch_rows: int, batch_bytes: int, threads: int = 1
     ) -> None:
+        self._threads = threads
         self.places = places
         self.limit = limit
         self.watch = Watch(places)
@@ -81,6 +86,7 @@ class FileSource:
         self._checked: set[tuple[int, tuple[str, ...]]] = set()
         self._first: pa.Schema | None = None
         self._full: pa.Schema | None = None
+        self._ranges: dict[int, list[LineRange] | None] = {}
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -180,15 +186,25 @@ class FileSource:
         if known is not None or self._log.skip:
             return known
         total = 0
-        for place in self.places:
+        on_read = one_at_a_time(on_read)
+        for index, place in enumerate(self.places):
             reader = formats.reader(place.format)
             rows = reader.count(place)
             if rows is None and hasattr(reader, "tally"):
-                rows = reader.tally(place, on_read)
+                ranges = self._line_ranges(index, on_read)
+                rows = reader.tally(place, on_read if ranges is None else None, ranges)
             if rows is None:
                 return None
             total += rows
         return total if self.limit is None else min(total, self.limit)
+
+    def _line_ranges(self, index: int, on_read: OnRead | None = None) -> list[LineRange] | None:
+        """Where the lines of a file are, if it is one that is worth looking through for that."""
+        if self.places[index].format not in ("jsonl", "lines") or self.limit is not None:
+            return None
+        if index not in self._ranges:
+            self._ranges[index] = line_ranges(self.places[index], self._threads, on_read)
+        return self._ranges[index]
 
     def size(self) -> int | None:
         """Bytes of all files as they are stored."""
@@ -214,20 +230,35 @@ class FileSource:
         only: Flags | None = None,
     ) -> Iterator[Batch]:
         """Read the rows; see `Source.batches`."""
+        for piece in self.pieces(columns, on_read, expect=expect, only=only):
+            yield from piece.load()
+
+    def pieces(
+        self,
+        columns: Sequence[str] | None = None,
+        on_read: OnRead | None = None,
+        *,
+        expect: Mapping[str, Any] | None = None,
+        only: Flags | None = None,
+    ) -> Iterator[Piece]:
+        """The rows in pieces; see `Source.pieces`."""
         number = 0
-        guess: dict[str, Any] = {}
+        on_read = one_at_a_time(on_read)
         last = self._end if self._whole else None
         for index, place in enumerate(self.places):
             if self.limit is not None and number >= self.limit:
                 break
             start = self._mark(index, number)
             self.watch.check(index)
-            reading = self.reading(index, columns, on_read, expect, only, start, guess)
-            with contextlib.closing(self._pieces(place, reading)) as pieces:
+            reading = self.reading(index, columns, on_read, expect, only, start)
+            with contextlib.closing(formats.reader(place.format).pieces(place, reading)) as pieces:
                 for piece in pieces:
-                    yield from self._batches_of(piece, index, start, place, columns, expect)
                     number = start + piece.row + piece.count
                     self._end = max(self._end, min(number, self.limit or number))
+                    if piece.load is not None:
+                        load = partial(self._load, piece, index, start, place, columns, expect)
+                        count = min(number, self.limit or number) - start - piece.row
+                        yield Piece(start + piece.row, count, piece.weight, load)
                     if self.limit is not None and number >= self.limit:
                         break
             self._check_read(index, number, last)
@@ -252,14 +283,16 @@ class FileSource:
         expect: Mapping[str, Any] | None = None,
         only: Flags | None = None,
         start: int = 0,
-        guess: dict[str, Any] | None = None,
     ) -> Reading:
         """How a pass reads one file."""
         names = None if columns is None else tuple(columns)
         fixed = {name: json_type(kind) for name, kind in (expect or {}).items()}
-        if names is None and self.places[index].format == "jsonl":
-            full = self.full_schema()
-            fixed = {field.name: field.type for field in full} | fixed
+        guess: dict[str, Any] = {}
+        if self.places[index].format == "jsonl":
+            if names is None:
+                fixed = {field.name: field.type for field in self.full_schema()} | fixed
+            else:
+                guess = {field.name: field.type for field in self.schema()}
 
         def wanted(row: int, count: int) -> bool:
             return only is None or bool(only[start + row : start + row + count].any())
@@ -274,34 +307,41 @@ class FileSource:
             on_read=on_read or (lambda _: None),
             faults=self._faults[index],
             checked=names is not None and (index, names) in self._checked,
-            guess={} if guess is None else guess,
+            guess=guess,
+            threads=self._threads,
+            ranges=self._line_ranges(index),
         )
 
-    def _pieces(self, place: Place, reading: Reading) -> Any:
-        return formats.reader(place.format).pieces(place, reading)
-
-    def _batches_of(
+    def _load(
         self,
-        piece: FilePiece,
+        piece: formats.FilePiece,
         index: int,
         start: int,
         place: Place,
         columns: Sequence[str] | None,
         expect: Mapping[str, Any] | None,
     ) -> Iterator[Batch]:
-        rows = piece.rows
-        if rows is None:
-            return
-        first = start + piece.row
-        if self.limit is not None:
-            rows = rows.slice(0, self.limit - first)
-        if expect and place.format != "jsonl":
-            check_types(place.name, rows.schema, expect)
+        """The rows of a piece of a file, which must be the same file before and after."""
+        assert piece.load is not None, "it is wanted"
         row = piece.row
-        stretch = [rows] if columns is None else map(plain, stretches(rows, self._batch_bytes))
-        for part in (part for some in stretch for part in cut(some, self._batch_rows, self._batch_bytes)):
-            yield Batch(start + row, index, row, part)
-            row += part.num_rows
+        for rows in self._unchanged(piece.load(), index):
+            if self.limit is not None:
+                rows = rows.slice(0, max(0, self.limit - start - row))
+            if expect and place.format != "jsonl":
+                check_types(place.name, rows.schema, expect)
+            stretch = [rows] if columns is None else map(plain, stretches(rows, self._batch_bytes))
+            for part in (part for some in stretch for part in cut(some, self._batch_rows, self._batch_bytes)):
+                yield Batch(start + row, index, row, part)
+                row += part.num_rows
+
+    def _unchanged(self, batches: Iterator[pa.RecordBatch], index: int) -> Iterator[pa.RecordBatch]:
+        """What is read of a file; that it has changed meanwhile is told before anything else that is wrong."""
+        try:
+            yield from batches
+        except InputError:
+            self.watch.check(index)
+            raise
+        self.watch.check(index)
 
     def _mark(self, index: int, number: int) -> int:
         if index == len(self._starts):

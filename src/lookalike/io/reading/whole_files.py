@@ -19,7 +19,7 @@ from lookalike.io.column_types import check_types
 from lookalike.io.reading.faults import FaultLog, Faults
 from lookalike.io.reading.places import Place
 from lookalike.io.reading.watch import Watch
-from lookalike.io.source import Batch, Flags, OnRead
+from lookalike.io.source import Batch, Flags, OnRead, Piece, held
 from lookalike.threads.ordered import ordered_map
 from lookalike.wording.messages import missing_column
 from lookalike.wording.printable import spelled
@@ -200,6 +200,17 @@ class WholeFiles(ABC, Generic[Value]):
                     break
         if group:
             yield self._batch(first, names, group)
+
+    def pieces(
+        self,
+        columns: Sequence[str] | None = None,
+        on_read: OnRead | None = None,
+        *,
+        expect: Mapping[str, Any] | None = None,
+        only: Flags | None = None,
+    ) -> Iterator[Piece]:
+        """The rows in pieces; see `Source.pieces`."""
+        return held(self.batches(columns, on_read, expect=expect, only=only))
 
     def _tasks(self, content: bool, only: Flags | None) -> Iterator[_Task]:
         """What a pass does with each file. A file that no pass has looked at is read whatever is wanted of it."""

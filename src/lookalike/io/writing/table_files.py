@@ -30,14 +30,18 @@ _GZIP_LEVEL = 6
 __all__ = ["Sink", "TableWriter", "is_file", "open_output", "open_sink", "output_format", "save_batches", "save_table"]
 
 
-class Sink(Protocol):
+class Closing(Protocol):
+    """What holds something back until it is closed."""
+
+    def close(self) -> None:
+        """Write what is held back."""
+
+
+class Sink(Closing, Protocol):
     """Writes record batches of one schema."""
 
     def write(self, rows: pa.RecordBatch) -> None:
         """Write rows."""
-
-    def close(self) -> None:
-        """Write what is held back."""
 
 
 def output_format(path: str | Path, format: str | None = None) -> tuple[str, str | None]:
@@ -213,7 +217,7 @@ class TableWriter:
 
 
 @contextlib.contextmanager
-def sinking(sink: Sink) -> Iterator[Any]:
+def sinking(sink: Closing) -> Iterator[Any]:
     """Close a sink; after an error only let go of what it holds."""
     try:
         yield sink

@@ -5,7 +5,7 @@
     numbers    figures for people
     palette    the colours, light and dark
     charts     bars, histograms, intervals and the S-curve as SVG
-    headline, certificate, sources, spread, examples, run    the sections, in the order of the page
+    headline, certificate_section, sources, spread, examples_section, run    the sections, in the order of the page
     document   the whole: head, contents, sections
 
 The page is one file. It loads nothing: its policy allows only the style sheet and the script that stand in it, by their

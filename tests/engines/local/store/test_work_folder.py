@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lookalike.engines.local.store.work_folder import Work, disk_free, spilling
+from lookalike.engines.local.store.work_folder import Work, spilling
 from lookalike.errors import OptionError, OutputError
 from lookalike.io.checksums import seal, unseal
 
@@ -172,7 +172,3 @@ def test_a_full_disk_is_told_with_what_is_needed(number: int) -> None:
         raise OSError(number, "full")
     with pytest.raises(OutputError, match="more is needed there"), spilling("w"):
         raise OSError(number, "full")
-
-
-def test_the_room_on_the_disk_of_a_folder_that_is_still_to_be_made_is_known(tmp_path: Path) -> None:
-    assert disk_free(tmp_path / "a" / "b") > 0

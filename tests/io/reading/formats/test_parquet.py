@@ -191,11 +191,12 @@ def test_batches_become_smaller_where_rows_become_longer(tmp_path: Path) -> None
     pq.write_table(pa.table({"text": texts}), path, use_dictionary=False)
     source = open_files([str(path)], batch_bytes=1 << 20)
     reading = source.reading(0, ("text",))  # type: ignore[attr-defined]
-    pieces = list(parquet.pieces(source.places[0], reading))  # type: ignore[attr-defined]
-    assert [piece.row for piece in pieces] == list(np.cumsum([0] + [piece.count for piece in pieces])[:-1])
-    assert [text for piece in pieces if piece.rows for text in piece.rows.column("text").to_pylist()] == texts
+    (piece,) = parquet.pieces(source.places[0], reading)  # type: ignore[attr-defined]
+    assert piece.load is not None
+    batches = list(piece.load())
+    assert [text for rows in batches for text in rows.column("text").to_pylist()] == texts
     # By the mean size of a row, the last batch would hold three times as much.
-    assert max(piece.rows.nbytes for piece in pieces if piece.rows) < 2.2 * (1 << 20)
+    assert max(rows.nbytes for rows in batches) < 2.2 * (1 << 20)
 
 
 def test_one_long_row_does_not_make_batches_smaller(tmp_path: Path) -> None:
@@ -205,8 +206,9 @@ def test_one_long_row_does_not_make_batches_smaller(tmp_path: Path) -> None:
     pq.write_table(pa.table({"text": texts}), path, use_dictionary=False)
     source = open_files([str(path)], batch_bytes=100_000)
     reading = source.reading(0, ("text",))  # type: ignore[attr-defined]
-    pieces = list(parquet.pieces(source.places[0], reading))  # type: ignore[attr-defined]
-    assert len({piece.count for piece in pieces[:-1]}) == 1
+    (piece,) = parquet.pieces(source.places[0], reading)  # type: ignore[attr-defined]
+    assert piece.load is not None
+    assert len({rows.num_rows for rows in list(piece.load())[:-1]}) == 1
 
 
 def test_a_dictionary_too_large_for_the_memory_is_named(tmp_path: Path) -> None:

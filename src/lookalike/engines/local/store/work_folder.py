@@ -16,7 +16,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import json
-import os
 import secrets
 import shutil
 import tempfile
@@ -30,7 +29,7 @@ from lookalike.io.checksums import seal, unseal
 from lookalike.io.writing.atomic import replacing
 from lookalike.io.writing.owned import OwnedFolder
 
-__all__ = ["Work", "difference", "disk_free", "spilling"]
+__all__ = ["Work", "difference", "spilling"]
 
 _RUN = "run.json"
 # What of the description of a run tells of files.
@@ -206,11 +205,3 @@ def _changed_input(name: str, before: list[Any], now: list[Any]) -> str:
         return "the {} were {} and are {} now".format(_FILES[name], *shown)
     changed = next(old["name"] for old, new in zip(before, now, strict=True) if old != new)
     return f"{changed} has changed since"
-
-
-def disk_free(folder: Path) -> int:
-    """Bytes that are free where a folder is, or will be."""
-    while not folder.exists() and folder != folder.parent:
-        folder = folder.parent
-    stat = os.statvfs(folder)
-    return stat.f_bavail * stat.f_frsize

@@ -8,8 +8,9 @@ collection of files is one table.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import PurePosixPath
 from typing import Any, Protocol, cast
 
@@ -17,6 +18,7 @@ import pyarrow as pa
 
 from lookalike.errors import OptionError
 from lookalike.io.reading.faults import Faults
+from lookalike.io.reading.line_ranges import LineRange
 from lookalike.io.reading.places import Place
 from lookalike.io.source import OnRead
 
@@ -92,7 +94,9 @@ class Reading:
         on_read: told the stored bytes read since the last call.
         faults: the bad rows of this file.
         checked: an earlier pass found these columns in this file.
-        guess: the types that JSONL columns had in the block before, to try first.
+        guess: the types that JSONL columns have in the first block of the input, to try first.
+        threads: how many work on the pieces.
+        ranges: where the lines of a file are, if it was looked through.
         memory: bytes that may be held; a row that is too large for it is an error. None for no limit.
     """
 
@@ -105,17 +109,30 @@ class Reading:
     on_read: OnRead
     faults: Faults
     checked: bool = False
-    guess: dict[str, Any] = field(default_factory=dict)
+    guess: Mapping[str, Any] = field(default_factory=dict)
     memory: int | None = None
+    threads: int = 1
+    ranges: list[LineRange] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class FilePiece:
-    """Consecutive rows of a file: `count` of them from `row` on; `rows` is None where none was wanted."""
+    """Consecutive rows of a file: `count` of them from `row` on.
+
+    `load` reads them, some at a time and on any thread; None where none was wanted. They take about `weight` bytes.
+    """
 
     row: int
     count: int
-    rows: pa.RecordBatch | None
+    load: Callable[[], Iterator[pa.RecordBatch]] | None
+    weight: int = 0
+
+    @classmethod
+    def held(cls, row: int, count: int, rows: pa.RecordBatch | None) -> FilePiece:
+        """Rows that are read already, or are not wanted."""
+        if rows is None:
+            return cls(row, count, None)
+        return cls(row, count, partial(iter, (rows,)), int(rows.nbytes))
 
 
 class Reader(Protocol):
@@ -128,7 +145,7 @@ class Reader(Protocol):
         """The number of rows where the file tells it, otherwise None."""
 
     def pieces(self, place: Place, reading: Reading) -> Generator[FilePiece, None, None]:
-        """All rows in order, without gaps."""
+        """All rows in order, without gaps; pieces may be loaded by several threads at once."""
 
 
 def reader(format: str) -> Reader:

@@ -55,7 +55,7 @@ def pieces(place: Place, reading: Reading) -> Generator[FilePiece, None, None]:
                 wanted = reading.wanted(row, rows.num_rows)
                 if wanted:
                     check_sound(rows, f"{place.name}: record batch {number}")
-                yield FilePiece(row, rows.num_rows, rows if wanted else None)
+                yield FilePiece.held(row, rows.num_rows, rows if wanted else None)
             row += rows.num_rows
 
 

@@ -96,7 +96,7 @@ def pieces(place: Place, reading: Reading) -> Generator[FilePiece, None, None]:
         wanted = None
         if reading.wanted(row, rows.num_rows):
             wanted = pa.RecordBatch.from_arrays([honest(column) for column in rows.columns], names=columns)
-        yield FilePiece(row, rows.num_rows, wanted)
+        yield FilePiece.held(row, rows.num_rows, wanted)
         row += rows.num_rows
     _report(place, reading.faults, invalid)
 

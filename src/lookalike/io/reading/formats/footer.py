@@ -227,6 +227,16 @@ class Footer:
             None if at < 0 else max(0, row[_AT_DATA] - at), bool(row[_AT_STATISTICS]), bool(row[_AT_INDEX]),
         )  # fmt: skip
 
+    def start(self, group: int, column: int) -> int:
+        """The byte at which the pages of a column begin, its dictionary first."""
+        row = self.rows[group * len(self.paths) + column]
+        data, dictionary = int(row[_AT_DATA]), int(row[_AT_DICTIONARY])
+        return data if dictionary <= 0 else min(data, dictionary)
+
+    def codec(self, group: int, column: int) -> int:
+        """The number of the codec of a column."""
+        return int(self.rows[group * len(self.paths) + column, _AT_CODEC])
+
     def sizes(self, group: int) -> list[int]:
         """The bytes of each column of a row group, decompressed."""
         first = group * len(self.paths)

@@ -22,6 +22,8 @@ cell of every row and key of a block, so where rows share few keys it is not ask
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -39,8 +41,10 @@ from lookalike.io.reading.faults import FaultLog, Faults
 from lookalike.io.reading.field_counts import few_cells
 from lookalike.io.reading.formats import FilePiece, Reading
 from lookalike.io.reading.formats.json_rows import array_of, objects, types_of, wrong_type
+from lookalike.io.reading.line_ranges import LineRange, Span, spans
 from lookalike.io.reading.places import Place
 from lookalike.io.source import OnRead
+from lookalike.threads.ordered import ordered_map
 from lookalike.wording.messages import missing_column
 
 _PARSE_BYTES = 1 << 20
@@ -48,13 +52,13 @@ _LARGEST_LINE = 2**31 - 2**24
 _EXACT_FLOAT = 2.0**53
 _WRITE_ROWS = 16_384
 
-__all__ = ["JsonlSink", "count", "good_lines", "parsed", "pieces", "scan", "schema", "tally"]
+__all__ = ["JsonlSink", "Parser", "count", "pieces", "report_unfit", "scan", "schema", "tally"]
 
 
 def schema(place: Place, skip_bad: bool = False) -> pa.Schema:
     """The keys of the first block with the types of their values."""
     faults = Faults(FaultLog(skip_bad))
-    for block in _blocks(place, faults, None):
+    for block in _blocks(place, faults):
         types = _block_types(place, block, faults)
         if types:
             return pa.schema(list(types.items()))
@@ -66,9 +70,9 @@ def count(place: Place) -> int | None:
     return None
 
 
-def tally(place: Place, on_read: OnRead | None = None) -> int:
+def tally(place: Place, on_read: OnRead | None = None, ranges: list[LineRange] | None = None) -> int:
     """The number of lines that are not blank, without parsing them."""
-    return sum(len(lines_of(block, blank=False, without=set())) for block in blocks(place, None, on_read))
+    return sum(span.rows for span in spans(place, None, on_read, ranges, blank=False))
 
 
 def scan(place: Place, faults: Faults, limit: int | None = None) -> tuple[pa.Schema, Extent]:
@@ -79,11 +83,11 @@ def scan(place: Place, faults: Faults, limit: int | None = None) -> tuple[pa.Sch
     """
     types: dict[str, Any] = {}
     rows = size = 0
-    for block in _blocks(place, faults, None):
+    for block in _blocks(place, faults):
         for name, kind in _block_types(place, block, faults).items():
             types[name] = merge_json(types.get(name, pa.null()), kind)
         faults.settle(block.end)
-        rows += len(lines_of(block, blank=False, without=faults.places))
+        rows += len(_rows_of(block, faults))
         size += len(block.data)
         check_columns(place.name, types.values(), Extent())
         if limit is not None and rows >= limit:
@@ -93,36 +97,42 @@ def scan(place: Place, faults: Faults, limit: int | None = None) -> tuple[pa.Sch
 
 
 def pieces(place: Place, reading: Reading) -> Generator[FilePiece, None, None]:
-    """All rows in order; a piece per block."""
+    """All rows in order; a piece per block.
+
+    A line that is not blank is a row, or an error. Only where bad rows are left out does it take parsing to know which
+    they are, once.
+    """
+    parser = Parser(place, reading)
+    found = spans(place, reading.faults, reading.on_read, reading.ranges, blank=False)
     row = 0
-    for _, rows, count in parsed(place, reading):
-        if count:
-            yield FilePiece(row, count, rows)
-        row += count
+    if reading.faults.log.skip:
+        for span, judged in ordered_map(parser.judge, found, reading.threads):
+            if judged is None:
+                piece = _piece(parser, span, row)
+            else:
+                reading.faults.absorb(judged.faults)
+                piece = FilePiece(row, judged.rows, partial(iter, judged.batches), span.size)
+            reading.faults.settle(span.end)
+            if piece.count:
+                yield piece
+            row += piece.count
+        return
+    for span in found:
+        reading.faults.settle(span.end)
+        if span.rows:
+            yield _piece(parser, span, row)
+        row += span.rows
 
 
-def parsed(place: Place, reading: Reading) -> Iterator[tuple[Block, pa.RecordBatch | None, int]]:
-    """Each block with its rows, None where none is wanted, and how many rows it holds."""
-    parser = _Parser(place, reading)
-    row = 0
-    for block in _narrow(_blocks(place, reading.faults, reading), reading):
-        rows = None
-        known = _known_count(block, reading)
-        if known is None and reading.columns == ():
-            _block_types(place, block, reading.faults)
-            known = len(lines_of(block, blank=False, without=reading.faults.places))
-        elif known is None or reading.wanted(row, known):
-            rows = parser.parse(block)
-            known = int(rows.num_rows)
-        reading.faults.settle(block.end)
-        yield block, rows, known
-        row += known
+def _piece(parser: Parser, span: Span, row: int) -> FilePiece:
+    reading = parser.reading
+    wanted = reading.columns != () and reading.wanted(row, span.rows)
+    return FilePiece(row, span.rows, partial(parser.load, span) if wanted else None, span.size)
 
 
-def good_lines(place: Place, faults: Faults, reading: Reading) -> Iterator[tuple[Block, Lines]]:
-    """Each block with the lines that are rows, without parsing them; bad rows must be known by now."""
-    for block in _blocks(place, faults, reading):
-        yield block, lines_of(block, blank=False, without=faults.places)
+def _rows_of(block: Block, faults: Faults) -> Lines:
+    """The lines that are rows, as far as is known."""
+    return lines_of(block, blank=False, without=faults.places)
 
 
 class JsonlSink:
@@ -140,32 +150,18 @@ class JsonlSink:
         """Nothing is held back."""
 
 
-def _blocks(place: Place, faults: Faults, reading: Reading | None) -> Iterator[Block]:
-    for block in blocks(place, faults, reading.on_read if reading else None):
-        if block.line == 1 and place.name.lower().endswith(".json") and block.data.lstrip()[:1] == b"[":
-            raise InputError(
-                f"{place.name}: holds one JSON array; one object per line is needed (jq -c '.[]' makes that)"
-            )
-        for number in too_deep(block).tolist():
-            faults.report(number, f"{place.name}:{number}: nested more than {DEEPEST} levels deep")
+def _blocks(place: Place, faults: Faults) -> Iterator[Block]:
+    for block in blocks(place, faults):
+        report_unfit(place, block, faults)
         yield block
 
 
-def _narrow(whole: Iterator[Block], reading: Reading) -> Iterator[Block]:
-    """The blocks; when all columns are read, cut so that their cells fit."""
-    if reading.columns is not None:
-        yield from whole
-        return
-    lines = rows_at_once(sum(map(fields_in, reading.fixed.values())))
-    for block in whole:
-        yield from block.cut(lines)
-
-
-def _known_count(block: Block, reading: Reading) -> int | None:
-    """The rows of a block that an earlier pass looked at; None if it has to be parsed."""
-    if block.end > reading.faults.judged:
-        return None
-    return len(lines_of(block, blank=False, without=reading.faults.places))
+def report_unfit(place: Place, block: Block, faults: Faults) -> None:
+    """Tell of what no parser may see."""
+    if block.line == 1 and place.name.lower().endswith(".json") and block.data.lstrip()[:1] == b"[":
+        raise InputError(f"{place.name}: holds one JSON array; one object per line is needed (jq -c '.[]' makes that)")
+    for number in too_deep(block).tolist():
+        faults.report(number, f"{place.name}:{number}: nested more than {DEEPEST} levels deep")
 
 
 def _block_types(place: Place, block: Block, faults: Faults) -> dict[str, Any]:
@@ -181,67 +177,105 @@ def _block_types(place: Place, block: Block, faults: Faults) -> dict[str, Any]:
     return types_of(row for _, row in objects(block, place.name, faults))
 
 
-class _Parser:
-    """Parses the blocks of one file, and remembers the types of the last one as a guess for the next."""
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """What was found in lines that no pass had looked at: rows, and bad ones."""
+
+    faults: Faults
+    rows: int
+    batches: list[pa.RecordBatch]
+
+
+class Parser:
+    """Parses the blocks of one file, in any order and on any thread: each is parsed as if there was no other."""
 
     def __init__(self, place: Place, reading: Reading) -> None:
-        self._place = place
-        self._reading = reading
+        self.place = place
+        self.reading = reading
         self._columns = reading.columns if reading.columns is not None else tuple(reading.fixed)
-        self._guess = reading.guess
-        self._checked = reading.checked or reading.columns is None
 
-    def parse(self, block: Block) -> pa.RecordBatch:
+    def load(self, span: Span) -> Iterator[pa.RecordBatch]:
+        """The rows of lines of which the number is known."""
+        found = 0
+        for block in self._narrow(span.load()):
+            rows = self.parse(block, self.reading.faults)
+            found += rows.num_rows
+            yield rows
+        if found != span.rows:
+            raise InputError(f"{self.place.name}:{span.line}: {found} rows instead of {span.rows}")
+
+    def judge(self, span: Span) -> tuple[Span, _Judged | None]:
+        """Lines with what is found in them, unless an earlier pass looked at them: bad rows are left out."""
+        if span.end <= self.reading.faults.judged:
+            return span, None
+        faults, batches, rows = self.reading.faults.apart(), [], 0
+        for block in self._narrow(span.load()):
+            if self.reading.columns == ():
+                report_unfit(self.place, block, faults)
+                _block_types(self.place, block, faults)
+                rows += len(_rows_of(block, faults))
+            else:
+                batches.append(self.parse(block, faults))
+                rows += batches[-1].num_rows
+        return span, _Judged(faults, rows, batches)
+
+    def _narrow(self, block: Block) -> Iterator[Block]:
+        """The block; when all columns are read, cut so that their cells fit."""
+        if self.reading.columns is not None:
+            return iter((block,))
+        return block.cut(rows_at_once(sum(map(fields_in, self.reading.fixed.values()))))
+
+    def parse(self, block: Block, faults: Faults) -> pa.RecordBatch:
         """The rows of a block, without bad ones."""
+        report_unfit(self.place, block, faults)
+        checked = self.reading.checked or self.reading.columns is None or block.line > 1
         if len(block.data) >= _LARGEST_LINE:
-            raise InputError(f"{self._place.name}:{block.line}: a line of more than 2 GB can not be read")
-        data, expected = self._good(block)
+            raise InputError(f"{self.place.name}:{block.line}: a line of more than 2 GB can not be read")
+        data, expected = self._good(block, faults)
         if expected is None:
-            return self._slow(block)
+            return self._slow(block, checked, faults)
         if data.isspace() or not data:
             return _batch(pa.table({name: pa.nulls(0, self._type(name)) for name in self._columns}))
         for attempt in (self._told, self._inferred):
             if attempt == self._inferred and not few_cells(block):
                 break
             try:
-                table = attempt(data)
-                if table is None or table.num_rows != expected or _lossy(table, self._reading.fixed):
-                    continue
-                rows = _batch(table)
-                self._guess.update({field.name: field.type for field in table.schema})
+                table = attempt(data, checked)
+                if table is not None and table.num_rows == expected and not _lossy(table, self.reading.fixed):
+                    return _batch(table)
             except (pa.ArrowException, UnicodeDecodeError):  # also for a key that is not UTF-8
                 continue
-            return rows
-        return self._slow(block)
+        return self._slow(block, checked, faults)
 
-    def _good(self, block: Block) -> tuple[bytes, int | None]:
+    def _good(self, block: Block, faults: Faults) -> tuple[bytes, int | None]:
         """The block without lines that are known to be bad, and how many rows are left, None if not all are objects."""
-        known = self._reading.faults.places
+        known = faults.places
         if not known or known.isdisjoint(range(block.line, block.end)):
             return block.data, _rows_in(block)
         lines = lines_of(block, blank=False, without=known)
         return b"".join(pick(block, lines, np.ones(len(lines), np.bool_))), _rows_in(block, lines)
 
     def _type(self, name: str) -> Any:
-        return self._reading.fixed.get(name, self._guess.get(name, pa.null()))
+        return self.reading.fixed.get(name, self.reading.guess.get(name, pa.null()))
 
-    def _told(self, data: bytes) -> pa.Table | None:
-        """Parse with all types given: by the caller, or as in the block before.
+    def _told(self, data: bytes, checked: bool) -> pa.Table | None:
+        """Parse with all types given: by the caller, or as in the first block of the input.
 
         A guessed type with fields is no use: fields that only this block has would be passed over.
         """
         for name in self._columns:
-            if name not in self._reading.fixed and ("struct" in str(self._guess.get(name, "struct"))):
+            if name not in self.reading.fixed and "struct" in str(self.reading.guess.get(name, "struct")):
                 return None
-        if not self._checked:
+        if not checked:
             return None
         return _read(data, pa.schema([(name, self._type(name)) for name in self._columns]), "ignore")
 
-    def _inferred(self, data: bytes) -> pa.Table:
+    def _inferred(self, data: bytes, checked: bool) -> pa.Table:
         """Parse with the types that Arrow finds, except for dates."""
-        told = {name: self._reading.fixed[name] for name in self._columns if name in self._reading.fixed}
-        table = _read(data, pa.schema(list(told.items())) if told and self._checked else None, "infer")
-        self._check(table.schema.names)
+        told = {name: self.reading.fixed[name] for name in self._columns if name in self.reading.fixed}
+        table = _read(data, pa.schema(list(told.items())) if told and checked else None, "infer")
+        if not checked:
+            self._check(table.schema.names)
         found = {field.name: field.type for field in table.schema}
         types = {name: told.get(name, _undated(found.get(name, pa.null()))) for name in self._columns}
         if any(found.get(name) != kind for name, kind in types.items()):
@@ -249,29 +283,26 @@ class _Parser:
         return table.select(list(self._columns))
 
     def _check(self, names: list[str]) -> None:
-        if not self._checked:
-            for column in self._columns:
-                if column not in names:
-                    raise InputError(missing_column(self._place.name, column, names))
-            self._checked = True
+        for column in self._columns:
+            if column not in names:
+                raise InputError(missing_column(self.place.name, column, names))
 
-    def _slow(self, block: Block) -> pa.RecordBatch:
-        reading, name = self._reading, self._place.name
+    def _slow(self, block: Block, checked: bool, faults: Faults) -> pa.RecordBatch:
+        reading, name = self.reading, self.place.name
         rows = []
-        for number, row in objects(block, name, reading.faults):
+        for number, row in objects(block, name, faults):
             problem = wrong_type(row, reading.fixed, reading.strict)
             if problem:
-                reading.faults.report(number, f"{name}:{number}: {problem}")
+                faults.report(number, f"{name}:{number}: {problem}")
             else:
                 rows.append(row)
-        if rows and not self._checked:
+        if rows and not checked:
             self._check(list(dict.fromkeys(key for row in rows for key in row)))
         types = types_of(rows, [column for column in self._columns if column not in reading.fixed])
         arrays = [
             array_of([row.get(column) for row in rows], reading.fixed.get(column, types.get(column)))
             for column in self._columns
         ]
-        self._guess.update({name: array.type for name, array in zip(self._columns, arrays, strict=True)})
         return pa.RecordBatch.from_arrays(arrays, names=list(self._columns))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,16 +11,16 @@ import pyarrow as pa
 
 from lookalike.errors import InputError, OptionError
 from lookalike.io.column_types import honest
-from lookalike.io.reading.blocks import Block, Lines, blocks, lines_of
-from lookalike.io.reading.faults import Faults
+from lookalike.io.reading.blocks import Block
 from lookalike.io.reading.formats import FilePiece, Reading
+from lookalike.io.reading.line_ranges import LineRange, Span, spans
 from lookalike.io.reading.places import Place
 from lookalike.io.source import OnRead
 from lookalike.wording.messages import missing_column
 
 _COLUMNS = ("text",)
 
-__all__ = ["LineSink", "count", "good_lines", "pieces", "schema", "tally"]
+__all__ = ["LineSink", "count", "pieces", "schema", "tally"]
 
 
 def schema(place: Place, skip_bad: bool = False) -> pa.Schema:
@@ -32,9 +33,9 @@ def count(place: Place) -> int | None:
     return None
 
 
-def tally(place: Place, on_read: OnRead | None = None) -> int:
+def tally(place: Place, on_read: OnRead | None = None, ranges: list[LineRange] | None = None) -> int:
     """The number of lines."""
-    return sum(block.count for block in blocks(place, None, on_read))
+    return sum(span.rows for span in spans(place, None, on_read, ranges, blank=True))
 
 
 def pieces(place: Place, reading: Reading) -> Generator[FilePiece, None, None]:
@@ -43,20 +44,16 @@ def pieces(place: Place, reading: Reading) -> Generator[FilePiece, None, None]:
         if column not in _COLUMNS:
             raise InputError(missing_column(place.name, column, _COLUMNS))
     row = 0
-    for block in blocks(place, reading.faults, reading.on_read):
-        reading.faults.settle(block.end)
-        rows = None
-        if reading.wanted(row, block.count):
-            names = list(reading.columns) if reading.columns is not None else list(_COLUMNS)
-            rows = pa.RecordBatch.from_arrays([_texts(block)] * len(names), names=names)
-        yield FilePiece(row, block.count, rows)
-        row += block.count
+    for span in spans(place, reading.faults, reading.on_read, reading.ranges, blank=True):
+        reading.faults.settle(span.end)
+        wanted = reading.wanted(row, span.rows)
+        yield FilePiece(row, span.rows, partial(_load, span, reading) if wanted else None, span.size)
+        row += span.rows
 
 
-def good_lines(place: Place, faults: Faults, reading: Reading) -> Iterator[tuple[Block, Lines]]:
-    """Each block with its lines: all of them are rows."""
-    for block in blocks(place, faults, reading.on_read):
-        yield block, lines_of(block, blank=True, without=set())
+def _load(span: Span, reading: Reading) -> Iterator[pa.RecordBatch]:
+    names = list(reading.columns) if reading.columns is not None else list(_COLUMNS)
+    yield pa.RecordBatch.from_arrays([_texts(span.load())] * len(names), names=names)
 
 
 def _texts(block: Block) -> pa.Array:

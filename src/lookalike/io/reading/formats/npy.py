@@ -88,7 +88,7 @@ def array_pieces(
         fresh = size * end // rows - told
         told += fresh
         reading.on_read(fresh)
-        yield FilePiece(row, end - row, batch)
+        yield FilePiece.held(row, end - row, batch)
 
 
 def _step(fields: pa.Schema, reading: Reading) -> int:

@@ -14,11 +14,13 @@ from __future__ import annotations
 import contextlib
 import inspect
 from bisect import bisect_right
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -27,7 +29,8 @@ from lookalike.io.column_types import is_text, stretches
 from lookalike.io.limits import check_rows, check_size, check_whole, size_of
 from lookalike.io.reading.formats import FilePiece, Reading
 from lookalike.io.reading.formats.footer import Footer, read_footer
-from lookalike.io.reading.formats.row_groups import Stitched, encode
+from lookalike.io.reading.formats.pages import Pages, pages_of
+from lookalike.io.reading.formats.row_groups import Encoded, Stitched, encode
 from lookalike.io.reading.places import Place
 from lookalike.io.reading.places import reading as naming
 from lookalike.io.reading.sound import check_sound
@@ -36,6 +39,9 @@ from lookalike.threads.crew import Crew
 from lookalike.wording.messages import missing_column, reason
 
 _BUFFER_BYTES = 1 << 20
+# A row group up to this size is decoded whole, whatever is wanted of it; of others it is asked at so many places.
+_SMALL_GROUP = 1 << 20
+_LOOKS = 16
 # The row groups of tables we make: what DuckDB and Spark write, and what fits a small budget.
 _GROUP_ROWS = 122_880
 _GROUP_BYTES = 128 << 20
@@ -69,71 +75,166 @@ def largest_group(place: Place) -> int:
 
 
 def pieces(place: Place, reading: Reading) -> Generator[FilePiece, None, None]:
-    """All rows in order; row groups of which nothing is wanted are not decoded."""
-    for _, piece in groups(place, reading):
+    """All rows in order, a piece per row group; of which nothing is wanted is not decoded.
+
+    A row group of several batches falls into as many pieces, and so does one of which only some rows are wanted, where
+    pages can be told apart. Where they cannot, it is decoded here, on one thread, if there are others to work on it.
+    """
+    for groups, group, piece in _grouped(place, reading):
+        if piece.load is None or piece.weight <= _SMALL_GROUP:
+            yield piece
+        elif not groups.is_wanted_whole(piece) or (reading.threads > 1 and piece.weight > 2 * reading.batch_bytes):
+            yield from groups.parts(group, piece)
+        else:
+            yield piece
+
+
+def groups(place: Place, reading: Reading) -> Generator[FilePiece, None, None]:
+    """All rows in order, a piece per row group; those of which nothing is wanted are not decoded."""
+    for _, _, piece in _grouped(place, reading):
         yield piece
 
 
-def groups(place: Place, reading: Reading) -> Generator[tuple[int, FilePiece], None, None]:
-    """All rows in order, each piece with the number of its row group."""
+def _grouped(place: Place, reading: Reading) -> Generator[tuple[_RowGroups, int, FilePiece], None, None]:
+    """Each row group as a piece, with its number."""
     if 0 in reading.faults.places:
         return
     try:
-        source, file, footer = _opened_with_footer(place)
+        file, footer = _opened_with_footer(place)
     except InputError as error:
         reading.faults.report(0, str(error))
         return
     with file:
         reading.faults.settle(1)
-        names = _checked(place, file.schema_arrow, reading)
-        total = max(1, file.metadata.num_rows)
-        size = place.size() or 0
-        row = told = 0
+        schema = file.schema_arrow
+        names = _checked(place, schema, reading)
+        groups = _RowGroups(place, file, schema, footer, names, reading, place.size() or 0)
+        row = 0
         for group in range(file.num_row_groups):
-            metadata = file.metadata.row_group(group)
-            start = row
-            if not reading.wanted(row, metadata.num_rows):
-                yield group, FilePiece(row, metadata.num_rows, None)
-                row += metadata.num_rows
-            else:
-                at_once = _rows_at_once(place, footer, group, metadata.num_rows, names, reading)
-                coded = _coded_columns(file.schema_arrow, footer, group, names)
-                if coded:
-                    decoded = _from_dictionaries(place, source, file, group, at_once, names, reading, coded)
-                else:
-                    decoded = _decoded(place, file, group, at_once, names, reading)
-                for rows in decoded:
-                    check_rows(place.name, row, rows, reading.memory)
-                    yield group, FilePiece(row, rows.num_rows, rows)
-                    row += rows.num_rows
-                    fresh = size * row // total - told
-                    told += fresh
-                    reading.on_read(fresh)
-            if row - start != metadata.num_rows:
-                raise InputError(
-                    f"{place.name}: row group {group} has {row - start} rows instead of {metadata.num_rows}"
+            count = file.metadata.row_group(group).num_rows
+            if reading.wanted(row, count):
+                yield (
+                    groups,
+                    group,
+                    FilePiece(row, count, partial(groups.load, group, row, count), groups.weight(group)),
                 )
-        reading.on_read(size - told)
+            else:
+                reading.on_read(groups.stored(row, row + count))
+                yield groups, group, FilePiece(row, count, None)
+            row += count
 
 
-def _opened(place: Place) -> Any:
-    """The file, to be asked for its schema and its row groups; what it says of columns may end the process."""
+@dataclass(frozen=True, slots=True)
+class _RowGroups:
+    """The row groups of a file, each read by whoever asks for it, through a handle of its own."""
+
+    place: Place
+    # Open while pieces are made, and asked for no rows: those who load pieces have handles of their own.
+    file: Any
+    schema: pa.Schema
+    footer: Footer
+    names: list[str] | None
+    reading: Reading
+    size: int
+
+    def load(self, group: int, row: int, count: int) -> Iterator[pa.RecordBatch]:
+        """The rows of a row group, the first of which is `row` of the file, in batches."""
+        place, names, reading = self.place, self.names, self.reading
+        at_once = _rows_at_once(place, self.footer, group, count, names, reading)
+        coded = _coded_columns(self.schema, self.footer, group, names)
+        done = 0
+        with _opened(place, self.file.metadata, coded) as file:
+            if coded:
+                decoded = _from_dictionaries(place, file, self.schema, group, at_once, names, reading, coded)
+            else:
+                decoded = _decoded(place, file, group, at_once, names, reading)
+            for rows in decoded:
+                check_rows(place.name, row + done, rows, reading.memory)
+                yield rows
+                reading.on_read(self.stored(row + done, row + done + rows.num_rows))
+                done += rows.num_rows
+        if done != count:
+            raise InputError(f"{place.name}: row group {group} has {done} rows instead of {count}")
+
+    def is_wanted_whole(self, piece: FilePiece) -> bool:
+        """Whether there are wanted rows all over a row group, as far as a few looks tell."""
+        looks = np.linspace(0, piece.count, min(piece.count, _LOOKS) + 1).astype(np.int64)
+        return all(self.reading.wanted(piece.row + begin, end - begin) for begin, end in pairwise(looks.tolist()))
+
+    def parts(self, group: int, whole: FilePiece) -> Iterator[FilePiece]:
+        """The pieces of a row group."""
+        pages = None
+        if not self.place.remote:
+            names = self.schema.names if self.names is None else self.names
+            pages = pages_of(self.place.path, self.file, self.schema, self.footer, group, names)
+        if pages is None and self.reading.threads == 1:
+            yield whole
+            return
+        if pages is None:
+            row = whole.row
+            assert whole.load is not None, "it is wanted"
+            for rows in whole.load():
+                yield FilePiece.held(row, rows.num_rows, rows)
+                row += rows.num_rows
+            return
+        first = whole.row
+
+        def wanted(row: int, count: int) -> bool:
+            return self.reading.wanted(first + row, count)
+
+        for begin, end, weight in pages.stretches(self.reading.batch_bytes, wanted):
+            load = None if weight is None else partial(self._load_pages, group, first, pages, begin, end)
+            if load is None:
+                self.reading.on_read(self.stored(first + begin, first + end))
+            yield FilePiece(first + begin, end - begin, load, weight or 0)
+
+    def _load_pages(self, group: int, first: int, pages: Pages, begin: int, end: int) -> Iterator[pa.RecordBatch]:
+        """The rows begin … end of a row group, the first of which is row `first` of the file."""
+        place, reading = self.place, self.reading
+        _rows_at_once(place, self.footer, group, pages.rows, self.names, reading)  # refuses what is too large
+        with naming(f"{place.name}: row group {group}"):
+            rows = pages.decode(begin, end)
+        check_rows(place.name, first + begin, rows, reading.memory)
+        yield rows
+        reading.on_read(self.stored(first + begin, first + end))
+
+    def stored(self, row: int, end: int) -> int:
+        """The share of the file's bytes that rows have, for progress."""
+        size, total = self.size, max(1, int(self.file.metadata.num_rows))
+        return size * end // total - size * row // total
+
+    def weight(self, group: int) -> int:
+        """The bytes of a row group, decompressed."""
+        return sum(
+            max(0, self.footer.chunk(group, column).size)
+            for column, path in enumerate(self.footer.paths)
+            if self.names is None or path.split(".")[0] in self.names
+        )
+
+
+def _opened(place: Place, metadata: Any = None, coded: list[str] | None = None) -> Any:
+    """The file, to be asked for its schema and its row groups; what it says of columns may end the process.
+
+    `metadata` is what is known of it already; `coded` columns are read as numbers and dictionaries.
+    """
     source = place.open()
     try:
         with _opening(place):
-            return pq.ParquetFile(source, pre_buffer=False, buffer_size=_BUFFER_BYTES)
+            return pq.ParquetFile(
+                source, metadata=metadata, read_dictionary=coded or None, pre_buffer=False, buffer_size=_BUFFER_BYTES
+            )
     except BaseException:
         source.close()
         raise
 
 
-def _opened_with_footer(place: Place) -> tuple[Any, Any, Footer]:
-    """What is read, the file in it, and what its footer says about its columns."""
+def _opened_with_footer(place: Place) -> tuple[Any, Footer]:
+    """The file, and what its footer says about its columns."""
     source = place.open()
     try:
         with _opening(place):
             file = pq.ParquetFile(source, pre_buffer=False, buffer_size=_BUFFER_BYTES)
-            return source, file, read_footer(file, source, place.name)
+            return file, read_footer(file, source, place.name)
     except BaseException:
         source.close()
         raise
@@ -166,19 +267,11 @@ def _decoded(
 
     Where rows grow (files sorted by length), the rest of the row group is decoded again in smaller batches.
     """
-    where = f"{place.name}: row group {group}"
     done, again = 0, True
     while again:
         again = False
         known = done
-        with naming(where, remote=place.remote):
-            batches = file.iter_batches(at_once, row_groups=[group], columns=names, use_threads=False)
-        while True:
-            with naming(where, remote=place.remote):
-                rows = next(batches, None)
-            if rows is None:
-                break
-            _check_numbers(rows, where)
+        for rows in _batches(place, file, group, at_once, names):
             fresh = rows.slice(min(known, rows.num_rows))
             known -= rows.num_rows - fresh.num_rows
             if not fresh.num_rows:
@@ -208,25 +301,28 @@ def _coded_columns(schema: pa.Schema, footer: Footer, group: int, names: list[st
     ]
 
 
-def _from_dictionaries(
-    place: Place, source: Any, file: Any, group: int, at_once: int, names: list[str] | None, reading: Reading,
-    coded: list[str],
-) -> Iterator[pa.RecordBatch]:  # fmt: skip
-    """The rows of a row group, of which some columns are read as numbers and dictionaries, and decoded bit by bit."""
-    where, schema = f"{place.name}: row group {group}", file.schema_arrow
+def _batches(place: Place, file: Any, group: int, at_once: int, names: list[str] | None) -> Iterator[pa.RecordBatch]:
+    """The rows of a row group as Arrow decodes them; what it finds wrong names the row group."""
+    where = f"{place.name}: row group {group}"
     with naming(where, remote=place.remote):
-        lean = pq.ParquetFile(
-            source, metadata=file.metadata, read_dictionary=coded, pre_buffer=False, buffer_size=_BUFFER_BYTES
-        )
-        batches = lean.iter_batches(at_once, row_groups=[group], columns=names, use_threads=False)
+        batches = file.iter_batches(at_once, row_groups=[group], columns=names, use_threads=False)
     while True:
         with naming(where, remote=place.remote):
             rows = next(batches, None)
         if rows is None:
             return
         _check_numbers(rows, where)
+        yield rows
+
+
+def _from_dictionaries(
+    place: Place, file: Any, schema: pa.Schema, group: int, at_once: int, names: list[str] | None, reading: Reading,
+    coded: list[str],
+) -> Iterator[pa.RecordBatch]:  # fmt: skip
+    """The rows of a row group, of which some columns come as numbers and dictionaries, and are decoded bit by bit."""
+    kinds = {name: schema.field(name).type for name in coded}
+    for rows in _batches(place, file, group, at_once, names):
         rows = rows if names is None else rows.select(names)
-        kinds = {name: schema.field(name).type for name in coded}
         for part in stretches(rows, reading.batch_bytes):
             columns = [
                 column.cast(kinds[name]) if name in kinds else column
@@ -291,7 +387,7 @@ class Layout:
     @classmethod
     def of(cls, place: Place) -> Layout:
         """The layout of a file, read from its metadata."""
-        _, file, footer = _opened_with_footer(place)
+        file, footer = _opened_with_footer(place)
         with file:
             return cls(file.schema_arrow, _options(file.metadata, file.schema, footer))
 
@@ -356,62 +452,64 @@ class ParquetSink:
                 "write_statistics": [*options["write_statistics"], *added],
             }
         self._schema = schema
+        self._layout = layout
         self._options = options
         self._file = Stitched(out)
         most = _GROUP_BYTES if group_bytes is None else group_bytes
         if layout is None:
             most = min(most, _GROUP_BYTES)
         self._behind = Behind(crew or Crew(1), most)
-        self._most_bits = 8 * most
-        self._most_rows = _GROUP_ROWS if layout is None else _MOST_GROUP_ROWS
-        self._waiting: list[pa.RecordBatch] = []
-        self._rows = 0
-        self._bits = 0
-        self._cut = False
+        self._most = most
+        self._gathered = self._gathering()
         self.recut = 0
+
+    def _gathering(self) -> _Gathering:
+        return _Gathering(self._schema, _GROUP_ROWS if self._layout is None else _MOST_GROUP_ROWS, 8 * self._most)
 
     def write(self, rows: pa.RecordBatch) -> None:
         """Add rows to the row group that is being filled."""
-        while rows.num_rows:
-            count = self._fitting(rows)
-            if not count and self._rows:
-                self._flush()
-                self._cut = True
-                continue
-            part = rows.slice(0, max(1, count))
-            self._waiting.append(part)
-            self._rows += part.num_rows
-            self._bits += size_of(part)
-            rows = rows.slice(part.num_rows)
+        for full in self._gathered.add(rows):
+            self._encode(full)
 
-    def _fitting(self, rows: pa.RecordBatch) -> int:
-        """How many of these rows the row group has room for."""
-        most: int = min(rows.num_rows, self._most_rows - self._rows)
-        left = self._most_bits - self._bits
-        if size_of(rows.slice(0, most)) <= left:
-            return most
-        counts = range(1, most + 1)
-        return bisect_right(counts, left, key=lambda count: size_of(rows.slice(0, count)))
+    def group(self, weight: int, load: Callable[[], Iterator[pa.RecordBatch]]) -> None:
+        """Write the rows that `load` gives as a row group of their own, as the file that is copied has it.
 
-    def end_group(self) -> None:
-        """Close the row group, as the file that is copied does here."""
-        self._flush()
-        self.recut += self._cut
-        self._cut = False
+        They are loaded and encoded by any thread. What is too large to be held is cut, and then loaded here.
+        """
+        self._end_group()
+        if weight <= self._most:
+            self._behind.make(max(1, weight), partial(self._encoded, load), self._append)
+            return
+        for rows in load():
+            self.write(rows)
+        self._end_group()
 
-    def _flush(self) -> None:
-        if self._waiting:
-            columns = [[rows.column(index) for rows in self._waiting] for index in range(len(self._schema))]
-            self._waiting.clear()
-            arrays = [_joined(columns.pop(0), field.type) for field in self._schema]
-            table = pa.Table.from_arrays(arrays, schema=self._schema)
-            make = partial(encode, self._schema, self._options, table)
-            self._behind.make(max(1, self._bits // 8), make, self._file.append)
-        self._rows = self._bits = 0
+    def _encoded(self, load: Callable[[], Iterator[pa.RecordBatch]]) -> list[Encoded]:
+        gathered, encoded = self._gathering(), []
+        for rows in load():
+            encoded += [encode(self._schema, self._options, full) for full in gathered.add(rows)]
+        last = gathered.rest()
+        return encoded if last is None else [*encoded, encode(self._schema, self._options, last)]
+
+    def _append(self, encoded: list[Encoded]) -> None:
+        self.recut += len(encoded) > 1
+        for each in encoded:
+            self._file.append(each)
+
+    def _end_group(self) -> None:
+        last = self._gathered.rest()
+        if last is not None:
+            self._encode(last)
+        self.recut += self._gathered.cut
+        self._gathered = self._gathering()
+
+    def _encode(self, table: pa.Table) -> None:
+        make = partial(encode, self._schema, self._options, table)
+        self._behind.make(max(1, table.nbytes), make, self._file.append)
 
     def close(self) -> None:
         """Write what is waiting and the footer."""
-        self._flush()
+        self._end_group()
         self._behind.finish()
         if not self._file.groups:
             self._file.append(encode(self._schema, self._options, None))
@@ -419,8 +517,52 @@ class ParquetSink:
 
     def abort(self) -> None:
         """Forget what is waiting; the file is not whole."""
-        self._waiting = []
         self._behind.drop()
+
+
+class _Gathering:
+    """Rows on their way to row groups of at most so many rows and bits, cut alike however the rows came."""
+
+    def __init__(self, schema: pa.Schema, most_rows: int, most_bits: int) -> None:
+        self._schema, self._most_rows, self._most_bits = schema, most_rows, most_bits
+        self._waiting: list[pa.RecordBatch] = []
+        self._rows = self._bits = 0
+        self.cut = False
+
+    def add(self, rows: pa.RecordBatch) -> Iterator[pa.Table]:
+        """Take rows; the tables that are full."""
+        while rows.num_rows:
+            count = self._fitting(rows)
+            if not count and self._rows:
+                full = self.rest()
+                assert full is not None
+                yield full
+                self.cut = True
+                continue
+            part = rows.slice(0, max(1, count))
+            self._waiting.append(part)
+            self._rows += part.num_rows
+            self._bits += size_of(part)
+            rows = rows.slice(part.num_rows)
+
+    def rest(self) -> pa.Table | None:
+        """What waits, as one array per column."""
+        if not self._waiting:
+            return None
+        columns = [[rows.column(index) for rows in self._waiting] for index in range(len(self._schema))]
+        self._waiting.clear()
+        self._rows = self._bits = 0
+        arrays = [_joined(columns.pop(0), field.type) for field in self._schema]
+        return pa.Table.from_arrays(arrays, schema=self._schema)
+
+    def _fitting(self, rows: pa.RecordBatch) -> int:
+        """How many of these rows there is room for."""
+        most: int = min(rows.num_rows, self._most_rows - self._rows)
+        left = self._most_bits - self._bits
+        if size_of(rows.slice(0, most)) <= left:
+            return most
+        counts = range(1, most + 1)
+        return bisect_right(counts, left, key=lambda count: size_of(rows.slice(0, count)))
 
 
 def _joined(parts: list[Any], type: Any) -> Any:

@@ -13,12 +13,21 @@ _LONG_LIST = 15
 
 Struct = dict[int, tuple[int, Any]]
 
-__all__ = ["BINARY", "I16", "I32", "I64", "LIST", "STRUCT", "Struct", "parse", "serialize"]
+__all__ = ["BINARY", "I16", "I32", "I64", "LIST", "STRUCT", "Struct", "parse", "parse_at", "serialize"]
 
 
 def parse(data: bytes) -> Struct:
     """The struct that the bytes begin with."""
-    return _ThriftReader(data).struct()
+    return parse_at(data)[0]
+
+
+def parse_at(data: bytes) -> tuple[Struct, int]:
+    """The struct that the bytes begin with, and its length; `IndexError` if they end before it does."""
+    reader = _ThriftReader(data)
+    struct = reader.struct()
+    if reader.at > len(data):
+        raise IndexError("the bytes end before the struct")
+    return struct, reader.at
 
 
 def serialize(struct: Struct) -> bytes:
@@ -31,7 +40,7 @@ def serialize(struct: Struct) -> bytes:
 class _ThriftReader:
     def __init__(self, data: bytes) -> None:
         self._data = data
-        self._at = 0
+        self.at = 0
 
     def struct(self) -> Struct:
         found: Struct = {}
@@ -63,12 +72,12 @@ class _ThriftReader:
         raise ValueError(f"a value of Thrift type {kind}")
 
     def _byte(self) -> int:
-        self._at += 1
-        return self._data[self._at - 1]
+        self.at += 1
+        return self._data[self.at - 1]
 
     def _take(self, count: int) -> bytes:
-        self._at += count
-        return self._data[self._at - count : self._at]
+        self.at += count
+        return self._data[self.at - count : self.at]
 
     def _varint(self) -> int:
         value = shift = 0

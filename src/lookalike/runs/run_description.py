@@ -17,10 +17,10 @@ from lookalike.config import Config
 from lookalike.io.reading.watch import fingerprints
 from lookalike.io.source import Source
 from lookalike.key import seed_shown
-from lookalike.opened_run import TABLES
-from lookalike.option_table import entries
 from lookalike.options import ConfigOptions
-from lookalike.run_inputs import source_of
+from lookalike.options.option_table import entries
+from lookalike.runs.opened_run import TABLES
+from lookalike.runs.run_inputs import source_of
 from lookalike.spec import VERSION as SPEC_VERSION
 
 if TYPE_CHECKING:

@@ -34,7 +34,7 @@ from lookalike.io.checksums import unseal
 from lookalike.io.reading.places import reading
 from lookalike.io.writing.atomic import atomic_file
 from lookalike.report.page import page
-from lookalike.run_inputs import RunInputs, open_made
+from lookalike.runs.run_inputs import RunInputs, open_made
 from lookalike.scale import Scale
 from lookalike.spec import VERSION as SPEC_VERSION
 from lookalike.theory import Alternative, Cost, Plan

@@ -1,6 +1,6 @@
 """What an option is, and what is made of a table of options: checks, signatures and documentation.
 
-A table is a `TypedDict` whose entries are `Annotated` with an `Option`; `options.py` holds those of the verbs.
+A table is a `TypedDict` whose entries are `Annotated` with an `Option`; `options/` holds those of the verbs.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from inspect import Parameter, Signature, cleandoc, formatannotation
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from lookalike import allowed
-from lookalike.allowed import Check, Choice
 from lookalike.errors import OptionError
+from lookalike.options import allowed
+from lookalike.options.allowed import Check, Choice
 
 __all__ = [
     "EXPERT",

@@ -14,9 +14,9 @@ Beside a default stands what it buys. Annotations are evaluated here, since they
 from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated, Any, Literal, TypedDict
 
-from lookalike import allowed
-from lookalike.allowed import Number, Whole
-from lookalike.option_table import EXPERT, LARGE, MATCHING, READING, Option
+from lookalike.options import allowed
+from lookalike.options.allowed import Number, Whole
+from lookalike.options.option_table import EXPERT, LARGE, MATCHING, READING, Option
 from lookalike.shingle import Shingle
 from lookalike.wording.progress import Progress
 

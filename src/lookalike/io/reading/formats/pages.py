@@ -1,0 +1,242 @@
+"""The pages of a Parquet row group, so that a part of it can be decoded without what stands before.
+
+Arrow decodes a row group from its beginning, on one thread. But a column of plain values (no lists) is a row of pages
+that stand for themselves, each a megabyte or so: its header tells how many rows it has, and at most a dictionary at the
+beginning of the column is needed besides. So the pages of some rows, with the dictionary, are put into a small file of
+one column in memory, with a footer of its own, which Arrow decodes like any other.
+
+What is not as simple as that has no pages here (`None`): lists, types whose annotation is more than "text", files at
+an address. Nothing is lost then, the row group is decoded as a whole.
+
+Source: parquet.thrift of the Apache Parquet format; the numbers of fields below are from there.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from lookalike.io.column_types import is_text
+from lookalike.io.reading.formats.footer import Footer
+from lookalike.io.reading.formats.thrift import BINARY, I32, I64, LIST, STRUCT, Struct, parse_at, serialize
+
+__all__ = ["Pages", "pages_of"]
+
+_MAGIC = b"PAR1"
+_PHYSICAL = {"BOOLEAN": 0, "INT32": 1, "INT64": 2, "FLOAT": 4, "DOUBLE": 5, "BYTE_ARRAY": 6}
+_UTF8 = 0
+# PageHeader
+_TYPE, _SIZE, _STORED, _DATA_PAGE, _DATA_PAGE_2 = 1, 2, 3, 5, 8
+# Kinds of pages, and the field of a data page that has the number of its values
+_DATA, _DICTIONARY, _DATA_2 = 0, 2, 3
+_VALUES = 1
+# Headers hold the least and the largest value of a page, which Arrow cuts off at 4 kB.
+_HEADER_BYTES = (512, 16_384)
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """Where a page stands with its header, what it takes, and its first row."""
+
+    at: int
+    stored: int
+    size: int
+    row: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """The pages of one column of a row group."""
+
+    field: pa.Field
+    # Type, whether there may be nulls, whether it is annotated as text, and the number of its codec.
+    kind: tuple[int, bool, bool, int]
+    dictionary: _Page | None
+    pages: list[_Page]
+
+    def covering(self, begin: int, end: int) -> list[_Page]:
+        """The pages that hold these rows."""
+        first = bisect_right(self.pages, begin, key=lambda page: page.row) - 1
+        last = bisect_right(self.pages, end - 1, key=lambda page: page.row)
+        return self.pages[first:last]
+
+
+@dataclass(frozen=True, slots=True)
+class Pages:
+    """The pages of some columns of a row group of a local file."""
+
+    path: str
+    rows: int
+    columns: list[_Column]
+    created_by: str
+
+    def stretches(self, most: float, wanted: Callable[[int, int], bool]) -> Iterator[tuple[int, int, int | None]]:
+        """(first row, end, bytes) of stretches that begin with a page and hold about so many bytes at most.
+
+        The bytes are None where none of its rows is wanted.
+        """
+        pages = max(self.columns, key=lambda column: sum(page.size for page in column.pages)).pages
+        total = sum(page.size for column in self.columns for page in column.pages)
+        scale = total / max(1, sum(page.size for page in pages))
+        ends = [page.row for page in pages[1:]] + [self.rows]
+        begin, size, taken = 0, 0, False
+        for page, end in zip(pages, ends, strict=True):
+            here, more = wanted(page.row, end - page.row), int(page.size * scale)
+            if page.row > begin and (here != taken or (taken and size + more > most)):
+                yield begin, page.row, size if taken else None
+                begin, size = page.row, 0
+            taken, size = here, size + more
+        yield begin, self.rows, size if taken else None
+
+    def decode(self, begin: int, end: int) -> pa.RecordBatch:
+        """These rows; whatever is wrong with the file is an error of Arrow or of the operating system."""
+        arrays = []
+        with open(self.path, "rb") as file:  # noqa: PTH123
+            for column in self.columns:
+                pages = column.covering(begin, end)
+                until = (
+                    column.pages[column.pages.index(pages[-1]) + 1].row if pages[-1] != column.pages[-1] else self.rows
+                )
+                small = _small_file(file.fileno(), column, pages, until - pages[0].row, self.created_by)
+                table = pq.ParquetFile(small, pre_buffer=False).read(use_threads=False)
+                if table.num_rows != until - pages[0].row or table.schema.field(0).type != column.field.type:
+                    raise pa.ArrowInvalid(f"pages of column '{column.field.name}' do not hold what they say")
+                rows = table.column(0).slice(begin - pages[0].row, end - begin)
+                arrays.append(rows.chunk(0) if rows.num_chunks == 1 else pa.concat_arrays(rows.chunks))
+        return pa.RecordBatch.from_arrays(arrays, schema=pa.schema([column.field for column in self.columns]))
+
+
+def pages_of(path: str, file: Any, schema: pa.Schema, footer: Footer, group: int, names: Sequence[str]) -> Pages | None:
+    """The pages of these columns in a row group; None where they cannot be told apart."""
+    rows = int(file.metadata.row_group(group).num_rows)
+    columns = []
+    try:
+        with open(path, "rb") as opened:  # noqa: PTH123
+            for name in names:
+                column = _column(opened.fileno(), file.schema, schema, footer, group, name, rows)
+                if column is None:
+                    return None
+                columns.append(column)
+    except (OSError, LookupError, TypeError, ValueError, OverflowError):
+        return None  # Arrow finds words for it
+    return Pages(path, rows, columns, str(file.metadata.created_by or "")) if columns and rows else None
+
+
+def _column(
+    handle: int, physical: Any, schema: pa.Schema, footer: Footer, group: int, name: str, rows: int
+) -> _Column | None:
+    if footer.paths.count(name) != 1 or schema.names.count(name) != 1:
+        return None
+    number = footer.paths.index(name)
+    leaf, field = physical.column(number), schema.field(name)
+    chunk = footer.chunk(group, number)
+    plain = is_text(field.type) or pa.types.is_integer(field.type) or pa.types.is_floating(field.type)
+    if leaf.max_repetition_level or leaf.max_definition_level > 1 or leaf.physical_type not in _PHYSICAL or not plain:
+        return None
+    if (chunk.is_coded and is_text(field.type)) or "_view" in str(field.type) or chunk.values != rows:
+        return None
+    dictionary, pages = _walked(handle, footer.start(group, number), rows)
+    text = str(leaf.converted_type) == "UTF8"
+    kind = _PHYSICAL[leaf.physical_type], leaf.max_definition_level == 1, text, footer.codec(group, number)
+    column = _Column(field, kind, dictionary, pages)
+    # What Arrow makes of such a column must be what it makes of the file.
+    empty = pq.ParquetFile(_small_file(handle, column, [], 0, "")).schema_arrow
+    return column if empty.field(0).type == field.type else None
+
+
+def _walked(handle: int, at: int, rows: int) -> tuple[_Page | None, list[_Page]]:
+    """The dictionary and the data pages of a column that begins at this byte."""
+    dictionary, pages, row = None, list[_Page](), 0
+    while row < rows:
+        header, length = _header(handle, at)
+        stored, size, kind = header[_STORED][1], header[_SIZE][1], header[_TYPE][1]
+        if stored < 0 or size < 0:
+            raise ValueError("a page of less than nothing")
+        page = _Page(at, length + stored, size, row)
+        if kind == _DICTIONARY and not pages:
+            dictionary = page
+        elif kind in (_DATA, _DATA_2):
+            values = header[_DATA_PAGE if kind == _DATA else _DATA_PAGE_2][1][_VALUES][1]
+            if values < 1:
+                raise ValueError("a page without values")
+            pages.append(page)
+            row += values
+        else:
+            raise ValueError(f"a page of kind {kind}")
+        at += length + stored
+    if row != rows:
+        raise ValueError("pages hold more rows than the row group")
+    return dictionary, pages
+
+
+def _header(handle: int, at: int) -> tuple[Struct, int]:
+    """The header of a page, and its length."""
+    for size in _HEADER_BYTES:
+        try:
+            return parse_at(os.pread(handle, size, at))
+        except IndexError:
+            continue
+    raise ValueError("a page header that is longer than any")
+
+
+def _small_file(handle: int, column: _Column, pages: list[_Page], rows: int, created_by: str) -> pa.BufferReader:
+    """A Parquet file of one column, with these pages of it, which stand one behind the other."""
+    kind, nullable, text, codec = column.kind
+    chosen = pages if column.dictionary is None or not pages else [column.dictionary, *pages]
+    begins = len(_MAGIC)
+    stored = sum(page.stored for page in chosen)
+    name = column.field.name.encode()
+    leaf: Struct = {1: (I32, kind), 3: (I32, int(nullable)), 4: (BINARY, name)}
+    if text:
+        leaf[6] = I32, _UTF8
+    chunk: Struct = {
+        1: (I32, kind),
+        2: (LIST, (I32, [0, 3, 8])),
+        3: (LIST, (BINARY, [name])),
+        4: (I32, codec),
+        5: (I64, rows),
+        6: (I64, sum(page.size for page in chosen)),
+        7: (I64, stored),
+        9: (I64, begins + (chosen[0].stored if len(chosen) > len(pages) else 0)),
+    }
+    if len(chosen) > len(pages):
+        chunk[11] = I64, begins
+    arrow = base64.b64encode(pa.schema([column.field]).serialize().to_pybytes())
+    groups = [{1: (LIST, (STRUCT, [{2: (I64, begins), 3: (STRUCT, chunk)}])), 2: (I64, stored), 3: (I64, rows)}]
+    footer: Struct = {
+        1: (I32, 2),
+        2: (LIST, (STRUCT, [{4: (BINARY, b"schema"), 5: (I32, 1)}, leaf])),
+        3: (I64, rows),
+        4: (LIST, (STRUCT, groups if pages else [])),
+        5: (LIST, (STRUCT, [{1: (BINARY, b"ARROW:schema"), 2: (BINARY, arrow)}])),
+    }
+    if created_by:
+        footer[6] = BINARY, created_by.encode()
+    packed = serialize(footer)
+    end = packed + len(packed).to_bytes(4, "little") + _MAGIC
+    whole = np.empty(begins + stored + len(end), np.uint8)
+    room = whole.data
+    room[:begins], room[begins + stored :] = _MAGIC, end
+    if len(chosen) > len(pages):
+        _fill(handle, chosen[0].at, room[begins : begins + chosen[0].stored])
+        begins += chosen[0].stored
+    if pages:
+        _fill(handle, pages[0].at, room[begins : begins + sum(page.stored for page in pages)])
+    return pa.BufferReader(pa.py_buffer(whole))
+
+
+def _fill(handle: int, at: int, room: memoryview) -> None:
+    """Read bytes of a file, from `at` on, as many as there is room for."""
+    while len(room):
+        read = os.preadv(handle, [room], at)
+        if not read:
+            raise OSError("the file ends inside of a page")
+        room, at = room[read:], at + read
