@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
-__all__ = ["ahead", "ordered_map"]
+__all__ = ["ahead", "ordered_flat_map", "ordered_map"]
 
 _LONGEST_WAIT = 0.1  # seconds until a thread that has nothing to do looks whether it is still wanted
 
@@ -58,6 +58,26 @@ def ahead(inputs: Iterable[A]) -> Generator[A, None, None]:
     finally:
         stopped.set()
         maker.join()
+
+
+def ordered_flat_map(
+    function: Callable[[A], Iterator[B]],
+    inputs: Iterable[A],
+    threads: int,
+    *,
+    weight: Callable[[A], int] = lambda _: 0,
+    most: int = 0,
+) -> Iterator[B]:
+    """What `function` gives of each input, one after another; see `ordered_map`.
+
+    With several threads all that it gives of an input is held until its turn comes, with one thread nothing is.
+    """
+    if threads == 1:
+        for item in inputs:
+            yield from function(item)
+        return
+    for some in ordered_map(lambda item: list(function(item)), inputs, threads, weight=weight, most=most):
+        yield from some
 
 
 def ordered_map(

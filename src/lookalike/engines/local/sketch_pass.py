@@ -37,7 +37,7 @@ from lookalike.items.from_rows import ItemBatch, ItemPiece, Items
 from lookalike.items.ids import IdCollector, Ids
 from lookalike.measures import Measure, is_binary_like, is_list
 from lookalike.theory import Plan
-from lookalike.threads.ordered import ordered_map
+from lookalike.threads.ordered import ordered_flat_map
 from lookalike.types import Dense, I64Array, Sets, U32Array
 from lookalike.wording.printable import spelled
 from lookalike.wording.progress import Progress
@@ -148,8 +148,8 @@ def sketch(
     each = _bytes_each(planned)
     most = items_at_once(config.memory, config.threads, each)
 
-    def worked(columns: list[str], piece: ItemPiece) -> list[_Worked]:
-        return [sketched(batch, columns) for batch in piece.load()]
+    def worked(columns: list[str], piece: ItemPiece) -> Iterator[_Worked]:
+        return (sketched(batch, columns) for batch in piece.load())
 
     def sketched(batch: ItemBatch, columns: list[str]) -> _Worked:
         with room.enter(batch, collection.items.source):
@@ -169,15 +169,14 @@ def sketch(
             with progress.stage("reading and sketching", collection.size(), "B") as stage:
                 for part in collection.parts[passing.part :]:
                     columns = passing.columns(part)
-                    for some in ordered_map(
+                    for done in ordered_flat_map(
                         partial(worked, columns),
                         passing.pieces(part, columns, stage.advance, most),
                         config.threads,
                         weight=partial(weight, each=each),
                         most=config.memory // 4,
                     ):
-                        for done in some:
-                            passing.add(part, done)
+                        passing.add(part, done)
                         ceiling.check()
                     passing.end(part)
             sketches.finish()

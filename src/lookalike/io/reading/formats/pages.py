@@ -28,16 +28,18 @@ from lookalike.io.column_types import is_text
 from lookalike.io.reading.formats.footer import Footer
 from lookalike.io.reading.formats.thrift import BINARY, I32, I64, LIST, STRUCT, Struct, parse_at, serialize
 
-__all__ = ["Pages", "pages_of"]
+__all__ = ["Pages", "expanded", "pages_of"]
 
 _MAGIC = b"PAR1"
 _PHYSICAL = {"BOOLEAN": 0, "INT32": 1, "INT64": 2, "FLOAT": 4, "DOUBLE": 5, "BYTE_ARRAY": 6}
 _UTF8 = 0
 # PageHeader
-_TYPE, _SIZE, _STORED, _DATA_PAGE, _DATA_PAGE_2 = 1, 2, 3, 5, 8
+_TYPE, _SIZE, _STORED, _DATA_PAGE, _DICTIONARY_PAGE, _DATA_PAGE_2 = 1, 2, 3, 5, 7, 8
 # Kinds of pages, and the field of a data page that has the number of its values
 _DATA, _DICTIONARY, _DATA_2 = 0, 2, 3
 _VALUES = 1
+# Text that is decoded whole for each stretch of a row group, if its pages hold but numbers.
+_LARGE = 4 << 20
 # Headers hold the least and the largest value of a page, which Arrow cuts off at 4 kB.
 _HEADER_BYTES = (512, 16_384)
 
@@ -141,15 +143,25 @@ def _column(
     plain = is_text(field.type) or pa.types.is_integer(field.type) or pa.types.is_floating(field.type)
     if leaf.max_repetition_level or leaf.max_definition_level > 1 or leaf.physical_type not in _PHYSICAL or not plain:
         return None
-    if (chunk.is_coded and is_text(field.type)) or "_view" in str(field.type) or chunk.values != rows:
+    if "_view" in str(field.type) or chunk.values != rows:
         return None
     dictionary, pages = _walked(handle, footer.start(group, number), rows)
+    if chunk.is_coded and is_text(field.type) and expanded(handle, footer, group, number) > _LARGE:
+        return None
     text = str(leaf.converted_type) == "UTF8"
     kind = _PHYSICAL[leaf.physical_type], leaf.max_definition_level == 1, text, footer.codec(group, number)
     column = _Column(field, kind, dictionary, pages)
     # What Arrow makes of such a column must be what it makes of the file.
     empty = pq.ParquetFile(_small_file(handle, column, [], 0, "")).schema_arrow
     return column if empty.field(0).type == field.type else None
+
+
+def expanded(handle: int, footer: Footer, group: int, column: int) -> int:
+    """The bytes of a column of text of which the pages hold numbers of values in a dictionary, roughly."""
+    header, _ = _header(handle, footer.start(group, column))
+    if header[_TYPE][1] != _DICTIONARY:
+        raise ValueError("a column without a dictionary")
+    return int(footer.chunk(group, column).values * header[_SIZE][1] // max(1, header[_DICTIONARY_PAGE][1][_VALUES][1]))
 
 
 def _walked(handle: int, at: int, rows: int) -> tuple[_Page | None, list[_Page]]:

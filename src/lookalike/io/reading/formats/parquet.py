@@ -29,7 +29,7 @@ from lookalike.io.column_types import is_text, stretches
 from lookalike.io.limits import check_rows, check_size, check_whole, size_of
 from lookalike.io.reading.formats import FilePiece, Reading
 from lookalike.io.reading.formats.footer import Footer, read_footer
-from lookalike.io.reading.formats.pages import Pages, pages_of
+from lookalike.io.reading.formats.pages import Pages, expanded, pages_of
 from lookalike.io.reading.formats.row_groups import Encoded, Stitched, encode
 from lookalike.io.reading.places import Place
 from lookalike.io.reading.places import reading as naming
@@ -39,6 +39,8 @@ from lookalike.threads.crew import Crew
 from lookalike.wording.messages import missing_column, reason
 
 _BUFFER_BYTES = 1 << 20
+# What may be any number of bytes is taken for many.
+_UNKNOWN = 1 << 30
 # A row group up to this size is decoded whole, whatever is wanted of it; of others it is asked at so many places.
 _SMALL_GROUP = 1 << 20
 _LOOKS = 16
@@ -204,12 +206,23 @@ class _RowGroups:
         return size * end // total - size * row // total
 
     def weight(self, group: int) -> int:
-        """The bytes of a row group, decompressed."""
-        return sum(
+        """The bytes of a row group, decompressed, with each text in its place where there are numbers for them."""
+        coded = _coded_columns(self.schema, self.footer, group, self.names)
+        size = sum(
             max(0, self.footer.chunk(group, column).size)
             for column, path in enumerate(self.footer.paths)
             if self.names is None or path.split(".")[0] in self.names
         )
+        return size + sum(self._expanded(group, self.footer.paths.index(name)) for name in coded)
+
+    def _expanded(self, group: int, column: int) -> int:
+        if self.place.remote:
+            return _UNKNOWN
+        with naming(self.place.name), open(self.place.path, "rb") as file:  # noqa: PTH123
+            try:
+                return expanded(file.fileno(), self.footer, group, column)
+            except (LookupError, TypeError, ValueError, OverflowError):
+                return _UNKNOWN  # Arrow finds words for it
 
 
 def _opened(place: Place, metadata: Any = None, coded: list[str] | None = None) -> Any:
