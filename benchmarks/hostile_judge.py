@@ -36,6 +36,7 @@ REFUSED = [
     r"holds rows of \d+ numbers, and \S+ takes sets",
     r"there are no (items|queries)",
     r"holds null: an item must be",
+    r"holds nothing but nulls$",
     r"and those to compare against are sets",
     r"components, and those to compare against have",
     r"^which column holds the items",

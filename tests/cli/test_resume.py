@@ -219,7 +219,7 @@ FILES = [
 
 
 # Only work files have others of their kind beside them.
-CASES = [(file, damage) for file in FILES for damage in DAMAGES if damage is not swapped or "/work/" in file]
+CASES = [(file, damage) for file in FILES for damage in DAMAGES if damage is not swapped or "work" in Path(file).parts]
 
 
 @pytest.mark.parametrize(("file", "damage"), CASES)

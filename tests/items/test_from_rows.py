@@ -145,3 +145,11 @@ def test_where_the_row_of_each_unit_is_known_only_wanted_rows_are_cut() -> None:
         (0, ["", ""], [0, 0]),
         (2, ["c", "d", ""], [2, 2, 3]),
     ]
+
+
+@pytest.mark.parametrize("measure", ["manhattan", "euclidean", "hamming"])
+def test_a_column_of_nothing_but_nulls_is_said_to_be_that(measure: str, tmp_path: Path) -> None:
+    pq.write_table(pa.table({"vector": pa.array([None, None], pa.string())}), tmp_path / "in.parquet")
+    for items in ([None], [None, None], str(tmp_path / "in.parquet")):
+        with pytest.raises(InputError, match=r"holds nothing but nulls$"):
+            lookalike.pairs(items, measure=measure, max_distance=0.5 if measure != "hamming" else None)

@@ -15,6 +15,7 @@ from lookalike.certify.intervals import clopper_pearson
 from lookalike.collide.buckets import Walk
 from lookalike.engines.local.parts import Part
 from lookalike.errors import CertificateError
+from lookalike.report.certificate import _levels
 from lookalike.types import I64Array
 from tests.planted import planted_pairs
 
@@ -138,3 +139,12 @@ def test_where_every_pair_was_compared_nothing_is_left_and_no_interval_is_told()
     said = certificate(lookalike.dedup(np.concatenate([vectors, vectors[:20] + 1e-4]), threshold=0.9, audit=50))
     assert said["left"] == {"items": 0.0, "low": 0.0, "high": 0.0}
     assert said["statement"].endswith("; no kept item has a near-duplicate left")
+
+
+def test_two_intervals_that_hold_together_in_95_of_100_runs_have_levels_whose_product_is_that() -> None:
+    for one, other in ((1.0, 1.0), (1.0, 2.0), (2.0, 1.0), (1.0, 50.0), (50.0, 1.0)):
+        levels = _levels(one, other)
+        assert levels[0] * levels[1] == pytest.approx(0.95, abs=1e-12)
+        assert max(levels) < 1.0
+    # The wide one is hardly asked, and so takes hardly any of what may go wrong.
+    assert _levels(1.0, 50.0)[1] == _levels(50.0, 1.0)[0] == 0.999

@@ -222,12 +222,18 @@ def _form(source: Source, field: pa.Field, config: Config) -> str:
     form = form_of(field, config.measure, is_text=is_text(field.type), wanted=config.form)
     if form is not None:
         return form
-    raise _nothing(source) or _unfit(source, field, config)
+    raise _nothing(source, field.name) or _unfit(source, field, config)
 
 
-def _nothing(source: Source) -> InputError | None:
-    """What is wrong first of all where there are no rows: an empty list is a column of nothing."""
-    return InputError(f"there are no items{_where(source)}") if source.count() == 0 else None
+def _nothing(source: Source, column: str | None = None) -> InputError | None:
+    """What is wrong first of all where there are no rows, or nothing in them: a list of None is taken for text."""
+    if source.count() == 0:
+        return InputError(f"there are no items{_where(source)}")
+    if column is not None and all(
+        batch.rows.column(0).null_count == len(batch.rows) for batch in source.batches([column])
+    ):
+        return InputError(f"column {column!r}{_where(source)} holds nothing but nulls")
+    return None
 
 
 def _unfit(source: Source, field: pa.Field, config: Config) -> InputError:
