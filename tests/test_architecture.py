@@ -283,6 +283,7 @@ TWINS = {
     "place_edges": "tests.reference.edges:placed",
     "merge_rows": "tests.reference.edges:merged",
     "choose_keepers": "tests.reference.sets:representative",
+    "cut_rows": "tests.reference.cells:cut_rows",
     "mark_deep": "tests.reference.nesting:levels",
     "count_fields": "tests.reference.fields:fields_of",
     "read_chunks": "tests.reference.footer:chunks",

@@ -15,9 +15,11 @@ import csv
 import io
 import re
 import sys
+import threading
 from collections import Counter
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,6 +31,7 @@ from lookalike.errors import InputError
 from lookalike.io.column_types import bytes_of, honest, is_text
 from lookalike.io.json_text import literals, scalars
 from lookalike.io.limits import most_at_once
+from lookalike.io.reading.csv_rows import RowBlock, UncutError, row_blocks
 from lookalike.io.reading.faults import FaultLog, Faults
 from lookalike.io.reading.formats import FilePiece, Reading
 from lookalike.io.reading.places import Place, Stream, check_encoding
@@ -89,16 +92,100 @@ def pieces(place: Place, reading: Reading) -> Generator[FilePiece, None, None]:
         if column not in known:
             raise InputError(missing_column(place.name, column, names))
     columns = list(reading.columns) if reading.columns is not None else names
+    done = 0
+    if reading.threads > 1 and not reading.faults.log.skip:
+        try:
+            for piece in _apart(place, reading, names, columns):
+                yield piece
+                done += piece.count
+            return
+        except UncutError:
+            pass
+    yield from _in_order(place, reading, names, columns, done)
+
+
+def _in_order(place: Place, reading: Reading, names: list[str], columns: list[str], done: int) -> Iterator[FilePiece]:
+    """The rows from `done` on, parsed here, one after another: what is wrong with one is known by all before it."""
     invalid: _Invalid = {}
     row = 0
     for rows in _stubborn(place, reading, names, columns, invalid):
         _report(place, reading.faults, invalid)
-        wanted = None
-        if reading.wanted(row, rows.num_rows):
-            wanted = pa.RecordBatch.from_arrays([honest(column) for column in rows.columns], names=columns)
-        yield FilePiece.held(row, rows.num_rows, wanted)
+        fresh = rows.slice(min(rows.num_rows, max(0, done - row)))
         row += rows.num_rows
+        if fresh.num_rows:
+            first = row - fresh.num_rows
+            wanted = _named(fresh, columns) if reading.wanted(first, fresh.num_rows) else None
+            yield FilePiece.held(first, fresh.num_rows, wanted)
     _report(place, reading.faults, invalid)
+
+
+def _named(rows: pa.RecordBatch, columns: list[str]) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([honest(column) for column in rows.columns], names=columns)
+
+
+def _apart(place: Place, reading: Reading, names: list[str], columns: list[str]) -> Iterator[FilePiece]:
+    """The rows in blocks that are parsed by whoever takes them; a row that is bad is an error then."""
+    row, before = 0, 0
+    for block in row_blocks(place, _delimiter(place.format), reading.on_read):
+        # The header is the first row that is not empty.
+        count = block.rows - (before == 0 and block.rows > 0)
+        if count:
+            wanted = reading.wanted(row, count)
+            load = partial(_parse_block, place, names, columns, block, before) if wanted else None
+            yield FilePiece(row, count, load, len(block.data))
+        row, before = row + count, before + block.rows
+
+
+def _parse_block(
+    place: Place, names: list[str], columns: list[str], block: RowBlock, before: int
+) -> Iterator[pa.RecordBatch]:
+    """The rows of a block, `before` which there are so many, the header among them."""
+    invalid: _Invalid = {}
+
+    def on_invalid(row: Any) -> str:
+        invalid[before + row.number] = (row.expected_columns, row.actual_columns)
+        return "error"
+
+    none_skipped = Faults(FaultLog(False))
+    try:
+        with _unasked(on_invalid):
+            table = pcsv.read_csv(
+                pa.BufferReader(block.data),
+                read_options=pcsv.ReadOptions(
+                    block_size=len(block.data) + 1,
+                    use_threads=False,
+                    column_names=[str(number) for number in range(len(names))],
+                ),
+                parse_options=_parsing(place, on_invalid),
+                convert_options=_converting(names, columns),
+            )
+    except pa.ArrowException as error:
+        _report(place, none_skipped, invalid)
+        if ragged := _RAGGED.search(str(error)):
+            number, expected, found = map(int, ragged.groups())
+            _report(place, none_skipped, {before + number: (expected, found)})
+        raise InputError(f"{place.name}: not a table that can be read: {_worded(error)}") from error
+    if table.num_rows != block.rows:
+        raise InputError(f"{place.name}: {table.num_rows} rows behind row {before} instead of {block.rows}")
+    for rows in table.slice(int(before == 0)).combine_chunks().to_batches():
+        yield _named(rows, columns)
+
+
+def _parsing(place: Place, on_invalid: Any) -> Any:
+    return pcsv.ParseOptions(
+        delimiter=_delimiter(place.format), newlines_in_values=True, invalid_row_handler=on_invalid
+    )
+
+
+def _converting(names: list[str], columns: list[str]) -> Any:
+    # Columns go by number, since a name may hold bytes that are not UTF-8; the header is then the first row.
+    numbers = {name: str(number) for number, name in enumerate(names)}
+    return pcsv.ConvertOptions(
+        check_utf8=False,
+        column_types=dict.fromkeys(numbers.values(), pa.string()),
+        strings_can_be_null=False,
+        include_columns=[numbers[column] for column in columns],
+    )
 
 
 def _stubborn(
@@ -160,23 +247,16 @@ def _parsed(
             invalid[row.number] = (row.expected_columns, row.actual_columns)
         return "skip" if reading.faults.log.skip else "error"
 
-    # Columns go by number, since a name may hold bytes that are not UTF-8; the header is then the first row.
-    numbers = {name: str(number) for number, name in enumerate(names)}
     with place.stream() as stream:
         batches = _opened(
             on_invalid,
             pa.PythonFile(_Ended(stream, b"\n" + end.encode()), mode="r"),
             # One thread: row numbers of bad rows are known only then.
-            read_options=pcsv.ReadOptions(block_size=size, use_threads=False, column_names=list(numbers.values())),
-            parse_options=pcsv.ParseOptions(
-                delimiter=_delimiter(place.format), newlines_in_values=True, invalid_row_handler=on_invalid
+            read_options=pcsv.ReadOptions(
+                block_size=size, use_threads=False, column_names=[str(number) for number in range(len(names))]
             ),
-            convert_options=pcsv.ConvertOptions(
-                check_utf8=False,
-                column_types=dict.fromkeys(numbers.values(), pa.string()),
-                strings_can_be_null=False,
-                include_columns=[numbers[column] for column in columns],
-            ),
+            parse_options=_parsing(place, on_invalid),
+            convert_options=_converting(names, columns),
         )
         seen = 0
         held: pa.RecordBatch | None = None
@@ -212,17 +292,30 @@ def _quietly(batches: Any, on_invalid: Any) -> Iterator[pa.RecordBatch]:
 @contextlib.contextmanager
 def _unasked(on_invalid: Any) -> Iterator[None]:
     """While Arrow reads: do not print that it could not ask about a row that is not UTF-8; it raises an error then."""
-    before = sys.unraisablehook
-
-    def hook(unraisable: Any) -> None:
-        if unraisable.object is not on_invalid or not isinstance(unraisable.exc_value, UnicodeDecodeError):
-            before(unraisable)
-
-    sys.unraisablehook = hook
+    with _asking_lock:
+        if not _asking:
+            _before.append(sys.unraisablehook)
+            sys.unraisablehook = _quiet_hook
+        _asking.append(on_invalid)
     try:
         yield
     finally:
-        sys.unraisablehook = before
+        with _asking_lock:
+            _asking.remove(on_invalid)
+            if not _asking:
+                sys.unraisablehook = _before.pop()
+
+
+# Those that Arrow may ask at this time, on any thread, and the hook that was there before the first of them.
+_asking: list[Any] = []
+_before: list[Any] = []
+_asking_lock = threading.Lock()
+
+
+def _quiet_hook(unraisable: Any) -> None:
+    asked = any(unraisable.object is each for each in _asking)
+    if not (asked and isinstance(unraisable.exc_value, UnicodeDecodeError)):
+        _before[-1](unraisable)
 
 
 class _Ended(io.RawIOBase):
