@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import functools
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeAlias
@@ -17,12 +16,10 @@ from numpy.typing import NDArray
 from lookalike.config import Config
 from lookalike.errors import InputError, OptionError
 from lookalike.io import column_types as io_columns
-from lookalike.io.json_text import python_values
 from lookalike.io.source import Batch, Flags, Piece, Source
-from lookalike.items.units import cut_texts
-from lookalike.key import key_of
+from lookalike.items.make_items import make_items
 from lookalike.measures import form_of, forms_for, is_list
-from lookalike.represent.elements import hash_cells
+from lookalike.recipe import Recipe, recipe_of
 from lookalike.types import BoolArray, I64Array, U64Array
 from lookalike.wording.messages import shown
 
@@ -81,17 +78,27 @@ class Items:
     source: Source
     columns: tuple[str, ...]
     id: str | None
-    unit: str
+    # How they are made, and become sketches; bands and rows are not known before there is a plan.
+    recipe: Recipe
     # What is compared: "sets", "vectors" and so on, or the shingles of text, such as "word:5".
     kind: str
-    # text, sets, columns (sets as rows of 0 and 1), vectors, bags or bits
-    form: str = "text"
-    # How many components a vector has, or bits, or columns.
-    dimensions: int | None = None
     # Only items with the same value in this column are compared.
     group_by: str | None = None
-    # Of the hashes of groups.
-    seed: int = 0
+
+    @property
+    def form(self) -> str:
+        """What the items are: text, sets, columns (sets as rows of 0 and 1), vectors, bags or bits."""
+        return self.recipe.form
+
+    @property
+    def dimensions(self) -> int | None:
+        """How many components a vector has, or bits, or columns."""
+        return self.recipe.dimensions
+
+    @property
+    def unit(self) -> str:
+        """What an item is of a text: all of it, or a paragraph or line."""
+        return self.recipe.unit
 
     def batches(
         self,
@@ -144,13 +151,16 @@ class Items:
 
     def make(self, batch: Batch, known: Known | None = None) -> ItemBatch:
         """The items of a batch of rows, numbered from 0."""
-        arrays = [_column(batch, name) for name in self.columns]
-        values, rows = self._values(batch, arrays, known)
-        null = functools.reduce(pc.and_, [array.is_null() for array in arrays]).true_count
-        groups = None
-        if self.group_by is not None:
-            groups = hash_cells(_column(batch, self.group_by), key_of(self.seed))[rows - batch.first]
-        return ItemBatch(0, values, rows, null, batch, groups)
+        units = None
+        if known is not None and self.unit != "document":
+            rows, wanted = known
+            begin, end = np.searchsorted(rows, [batch.first, batch.first + batch.rows.num_rows])
+            owners = rows[begin:end] - batch.first
+            cut = np.zeros(batch.rows.num_rows, np.bool_)
+            cut[owners[wanted[begin:end]]] = True
+            units = np.bincount(owners, minlength=len(cut)), cut
+        made = make_items(batch.rows, self.recipe, self.columns, self.group_by, units)
+        return ItemBatch(0, made.values, made.rows + batch.first, made.null, batch, made.groups)
 
     def count_rows(self, on_read: Any = None) -> int:
         """The number of rows; they are read where the source does not tell it."""
@@ -172,22 +182,6 @@ class Items:
             elif is_list(kind) and not pa.types.is_null(kind.value_type):
                 expected[name] = kind
         return expected
-
-    def _values(self, batch: Batch, arrays: Sequence[pa.Array], known: Known | None) -> tuple[pa.Array, I64Array]:
-        values = arrays[0] if len(arrays) == 1 else _join(arrays)
-        first, count = batch.first, len(values)
-        if self.unit == "document":
-            return values, np.arange(first, first + count, dtype=np.int64)
-        counted = None
-        if known is not None:
-            rows, wanted = known
-            begin, end = np.searchsorted(rows, [first, first + count])
-            owners = rows[begin:end] - first
-            cut = np.zeros(count, np.bool_)
-            cut[owners[wanted[begin:end]]] = True
-            counted = np.bincount(owners, minlength=count), cut
-        units, text_of = cut_texts(python_values(values), self.unit, counted)
-        return units, text_of + first
 
 
 def open_items(source: Source, config: Config) -> Items:
@@ -214,7 +208,7 @@ def open_items(source: Source, config: Config) -> Items:
     compared = str(config.shingle) if form == "text" else "sets" if form == "columns" else form
     ids = config.id or source.natural_id
     dimensions = _dimensions(source, columns[0], form) if form in ("vectors", "bits", "columns") else None
-    return Items(source, tuple(columns), ids, config.unit, compared, form, dimensions, config.group_by, config.seed)
+    return Items(source, tuple(columns), ids, recipe_of(config, form, dimensions), compared, config.group_by)
 
 
 def _form(source: Source, field: pa.Field, config: Config) -> str:
@@ -358,16 +352,3 @@ def _from_row(batch: Batch, row: int, most: int | None) -> Iterator[Batch]:
             yield replace(
                 batch, first=batch.first + start, row=batch.row + start, rows=batch.rows.slice(start, most or count)
             )
-
-
-def _column(batch: Batch, name: str) -> pa.Array:
-    """A column of the batch; one that holds nothing but nulls is text."""
-    column = batch.rows.column(batch.rows.schema.get_field_index(name))
-    return column.cast(pa.large_string()) if pa.types.is_null(column.type) else column
-
-
-def _join(arrays: Sequence[pa.Array]) -> pa.Array:
-    """Several text columns as one text, a line each; null is empty."""
-    # Bytes, because a batch with invalid UTF-8 comes as bytes; the shingler reads both alike.
-    texts = [array.cast(pa.large_binary()) for array in arrays]
-    return pc.binary_join_element_wise(*texts, pa.scalar(b"\n", pa.large_binary()), null_handling="replace")

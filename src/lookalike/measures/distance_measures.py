@@ -17,13 +17,13 @@ from lookalike.collide.band import band_keys
 from lookalike.config import Config
 from lookalike.errors import OptionError
 from lookalike.key import key_of, sketch_seed
-from lookalike.measures.base import Judge, shape_of
+from lookalike.measure_table import measure_named
+from lookalike.measures.base import Judge
 from lookalike.measures.comparable import Comparable, all_rows
 from lookalike.measures.vector_measures import component_words, grouped_keys, in_groups, row_offsets
+from lookalike.recipe import Recipe
 from lookalike.represent.vectors import dense
-from lookalike.scale import order_of
 from lookalike.sketch.stable import StableMatrix, stable_matrix, stable_slots_of
-from lookalike.theory import Plan
 from lookalike.types import Dense, F64Array, I64Array, U32Array, U64Array
 from lookalike.verify.distances import minkowski
 from lookalike.verify.scan import EUCLIDEAN, MANHATTAN, all_pairs_within
@@ -36,14 +36,14 @@ _SCANNED = {1.0: MANHATTAN, 2.0: EUCLIDEAN}
 class Distance:
     """(Σ|x_i - y_i|^r)^(1/r) of vectors of one length."""
 
-    def __init__(self, name: str, dimensions: int | None, plan: Plan | None, seed: int) -> None:
-        self.name = name
-        self.dimensions = dimensions
-        self.order = order_of(name) or 2.0
-        self._bands, self._rows = shape_of(plan)
-        self._width = 1.0 if plan is None or plan.width is None else plan.width
-        self._seed = sketch_seed(seed)
-        self._key = key_of(seed)
+    def __init__(self, recipe: Recipe) -> None:
+        self.name = recipe.measure
+        self.dimensions = recipe.dimensions
+        self.order = measure_named(recipe.measure).order or 2.0
+        self._bands, self._rows = recipe.bands, recipe.rows
+        self._width = 1.0 if recipe.width is None else recipe.width
+        self._seed = sketch_seed(recipe.seed)
+        self._key = key_of(recipe.seed)
 
     @cached_property
     def _matrix(self) -> StableMatrix:

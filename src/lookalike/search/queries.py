@@ -171,7 +171,7 @@ def find_neighbors(
     items = open_items(source, config)
     if items.form != "vectors":
         raise InputError(f"the items are {items.form}: the nearest are found among vectors")
-    kind = measure_of(config, items.form, items.dimensions)
+    kind = measure_of(items.recipe)
     base = asked = _read(items, kind, "items", skip_bad, progress)
     if queries is not None:
         # Queries may have the same id column; otherwise they have their natural ids, or row numbers.

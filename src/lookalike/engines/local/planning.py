@@ -19,14 +19,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.config import Config
-from lookalike.engines.local.frequency_pass import count_frequencies, needs_frequencies
+from lookalike.engines.local.frequency_pass import count_frequencies
 from lookalike.engines.local.planning_sample import Sample, sample_items
 from lookalike.engines.local.store.work_folder import Work
 from lookalike.errors import InputError
 from lookalike.io.source import Source, locating
 from lookalike.items.collection import Collection, open_collection
 from lookalike.items.from_rows import Items
-from lookalike.measures import default_measure, is_binary_like, is_list, measure_of
+from lookalike.measure_table import form_named
+from lookalike.measures import is_binary_like, is_list, measure_of
 from lookalike.scale import order_of
 from lookalike.theory import Plan, plan
 from lookalike.theory.planner import MOMENT_NS
@@ -125,7 +126,7 @@ def plan_run(
     if rows < LONG_RUN and stored < _LARGE:
         return given, None
     ours = collection.items
-    measure = measure_of(config, ours.form, ours.dimensions, frequencies=frequencies)
+    measure = measure_of(ours.recipe, frequencies)
     sample = sample_items(ours, measure, config, rows=_SAMPLE_ROWS)
     items = _items(sample, rows)
     text = int(items * sample.text_bytes / max(1, sample.items))
@@ -164,7 +165,7 @@ def _amount(values: pa.Array) -> int:
 def _plan_few(collection: Collection, config: Config, frequencies: Frequencies | None) -> Plan | None:
     """A plan to compare all sets of a small collection, if that takes no longer than a moment."""
     ours = collection.items
-    measure = measure_of(config, ours.form, ours.dimensions, frequencies=frequencies)
+    measure = measure_of(ours.recipe, frequencies)
     items = elements = amount = 0
     for part in collection.parts:
         batches = part.batches()
@@ -188,11 +189,11 @@ def plan_for(config: Config, count: int, source: Source) -> Plan:
     """The plan of the options for so many items, on a sample of them."""
     collection = open_collection(source, None, config)
     items = collection.items
-    config = replace(config, measure=config.measure or default_measure(items.form))
+    config = replace(config, measure=config.measure or form_named(items.form).measure)
     frequencies = None
-    if needs_frequencies(config, items.form):
+    if items.recipe.needs_frequencies:
         frequencies = count_frequencies(collection, config, Work(), SILENT)
-    measure = measure_of(config, items.form, items.dimensions, frequencies=frequencies)
+    measure = measure_of(items.recipe, frequencies)
     sample = sample_items(items, measure, config)
     if sample.rows == 0:
         raise InputError("there are no items in the sample")
@@ -204,7 +205,7 @@ def _plan_on_sample(
 ) -> tuple[Plan, Sample]:
     """The plan for measures whose items may be anything: how alike they are in general only a sample tells."""
     items = collection.items
-    measure = measure_of(config, items.form, items.dimensions, frequencies=frequencies)
+    measure = measure_of(items.recipe, frequencies)
     sample = sample_items(items, measure, config, rows=_SAMPLE_ROWS)
     count = max(2, _items(sample, rows))
     # All pairs are compared in memory, and without looking at groups. How much memory there is must not decide, or
