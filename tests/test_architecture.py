@@ -62,7 +62,7 @@ _STEP = {"errors", "kernels", "key", "spec", "types"}
 ONLY = {
     "kernels": {"key", "types"},
     "threads": {"errors"},
-    "theory": {"errors", "measure_table", "scale"},
+    "theory": {"errors", "measure_table"},
     "represent": {*_STEP, "shingle"},
     "sketch": _STEP,
     "collide": _STEP,

@@ -12,7 +12,7 @@ import pytest
 import lookalike
 from lookalike.cli import options
 from lookalike.errors import InputError
-from lookalike.scale import MEASURES
+from lookalike.measure_table import MEASURES
 
 PAGE = (Path(__file__).resolve().parents[1] / "docs" / "measures.md").read_text(encoding="utf-8")
 

@@ -18,6 +18,7 @@ __all__ = [
     "FORMS",
     "IDENTITY",
     "MEASURES",
+    "SEARCHED",
     "SIMILARITIES",
     "AuditKind",
     "FormTraits",
@@ -30,7 +31,7 @@ __all__ = [
     "measure_named",
 ]
 
-# What `exact` looks for is no measure, but stands in its place: identical items, of whatever form.
+# What `exact` looks for is no measure that can be asked for, but stands in the place of one: identical items.
 IDENTITY = "identity"
 
 
@@ -65,12 +66,14 @@ class PlannedBy(Enum):
 
     OPTIONS = auto()  # and by the data where there are very few or very many items
     SAMPLE = auto()  # how alike unrelated items are is not known before
+    NOTHING = auto()  # identical items need no bands
     JOIN = auto()  # there are none: an exact join by rare elements finds every pair
 
 
 class AuditKind(Enum):
     """How sampled items are compared with all others (`certify/`)."""
 
+    NONE = auto()  # nothing can be missed
     INDEX = auto()  # by an index of their elements
     OVERLAP = auto()  # by the elements that they share, each with its weight
     ROWS = auto()  # one by one
@@ -165,13 +168,18 @@ _DISTANCES = (
 )
 _POWER_NS = 4.2
 
-_TABLE = {each.name: each for each in (*_SIMILARITIES, *_DISTANCES)}
+_EVERY_FORM = ("text", "sets", "columns", "vectors", "bags", "bits")
+_IDENTITY = MeasureTraits(IDENTITY, _EVERY_FORM, Slots.NONE, PlannedBy.NOTHING, AuditKind.NONE, literal=True)
+
+_TABLE = {each.name: each for each in (*_SIMILARITIES, *_DISTANCES, _IDENTITY)}
 # What is different of items that are elements with weights.
 _OF_BAGS = {"cosine": replace(_COSINE, slots=Slots.SPARSE_SIGNS, audit=AuditKind.OVERLAP)}
 
 SIMILARITIES = tuple(each.name for each in _SIMILARITIES)
 DISTANCES = tuple(each.name for each in _DISTANCES)
 MEASURES = (*SIMILARITIES, *DISTANCES, "lr:R")
+# Those by which the nearest items of a query can be searched for.
+SEARCHED = tuple(each.name for each in _TABLE.values() if each.searched)
 
 
 def measure_named(name: str, form: str | None = None) -> MeasureTraits:
@@ -188,7 +196,7 @@ def measure_named(name: str, form: str | None = None) -> MeasureTraits:
 def check_measure(name: str) -> str:
     """The name of a measure as it is used inside; `_` may stand for `-`."""
     plain = name.strip().lower().replace("_", "-")
-    if plain in _TABLE:
+    if plain in SIMILARITIES or plain in DISTANCES:
         return plain
     order = _order(name, plain)
     return next((known.name for known in _DISTANCES if known.order == order), f"lr:{order:g}")
@@ -218,10 +226,13 @@ class FormTraits:
         measure: the measure that they have where none is asked for.
         has_dimensions: whether all items have the same number of parts.
         part: what those are called, one of them.
+        part_bits: how many bits of a value of bytes are one of them.
         noun: what an item is called.
         compared_as: what they are compared as; of texts, which have shingles, nothing.
         rows_of: the same in front of the number of parts: strings of 256 bits.
         has_elements: whether an item is a set of elements, so that it may have none.
+        has_weights: whether its elements have weights.
+        literal: whether it can be compared by what it is made of, without any hash.
         dense: whether nearly every item shares a bucket with another, since it is made of numbers that all have.
     """
 
@@ -230,10 +241,13 @@ class FormTraits:
     measure: str
     has_dimensions: bool = False
     part: str = ""
+    part_bits: int = 1
     noun: str = "item"
     compared_as: str = ""
     rows_of: str = ""
     has_elements: bool = False
+    has_weights: bool = False
+    literal: bool = False
     dense: bool = False
 
     @property
@@ -244,17 +258,17 @@ class FormTraits:
 _FORMS = {
     each.name: each
     for each in (
-        FormTraits("text", "text", "jaccard", has_elements=True),
-        FormTraits("sets", "a list of elements", "jaccard", compared_as="sets", has_elements=True),
+        FormTraits("text", "text", "jaccard", has_elements=True, literal=True),
+        FormTraits("sets", "a list of elements", "jaccard", compared_as="sets", has_elements=True, literal=True),
         FormTraits(
             "columns", "a row of 0 and 1", "jaccard", has_dimensions=True, part="column", compared_as="sets",
             rows_of="sets", has_elements=True,
         ),
         FormTraits(
-            "vectors", "a list of numbers", "cosine", has_dimensions=True, part="component", noun="vector",
-            compared_as="vectors", rows_of="vectors", dense=True,
+            "vectors", "a list of numbers", "cosine", has_dimensions=True, part="component", part_bits=32,
+            noun="vector", compared_as="vectors", rows_of="vectors", dense=True,
         ),
-        FormTraits("bags", "a list of elements with weights", "weighted-jaccard", compared_as="bags"),
+        FormTraits("bags", "a list of elements with weights", "weighted-jaccard", compared_as="bags", has_weights=True),
         FormTraits(
             "bits", "bits", "hamming", has_dimensions=True, part="bit", compared_as="bits", rows_of="strings",
             dense=True,

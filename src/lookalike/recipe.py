@@ -22,7 +22,7 @@ from typing import Any, Self
 from lookalike.config import UNITS, WEIGHTS, Config
 from lookalike.errors import InputError, OptionError
 from lookalike.key import MOST_SEED, seed_shown
-from lookalike.measure_table import FORMS, IDENTITY, form_named, measure_named
+from lookalike.measure_table import IDENTITY, MeasureTraits, form_named, measure_named
 from lookalike.shingle import NORMALIZATIONS, Shingle
 from lookalike.spec import VERSION
 from lookalike.theory import Plan
@@ -73,15 +73,14 @@ class Recipe:
     spec: int = VERSION
 
     def __post_init__(self) -> None:
-        taken = FORMS if self.measure == IDENTITY else measure_named(self.measure).forms
-        self._check("form", self.form in taken, f"one of {', '.join(taken)} for {self.measure}")
+        measure = measure_named(self.measure)
+        self._check("form", self.form in measure.forms, f"one of {', '.join(measure.forms)} for {self.measure}")
         self._check("dimensions", self.dimensions is None or self.dimensions >= 0, "0 or more, or none")
         self._check("unit", self.unit in UNITS, f"one of {', '.join(UNITS)}")
-        text, exact = self.form == "text", self.measure == IDENTITY
-        cut = self.shingle is not None
-        self._check("shingle", cut == text or (text and exact), "there for text, and for nothing else")
-        weighs = text and not exact and measure_named(self.measure).weighs
-        self._check("weights", (self.weights is not None) == weighs, "there for text that is weighed, and else none")
+        text, cut, weighed = form_named(self.form).is_text, self.shingle is not None, self.weights is not None
+        whole = text and self.measure == IDENTITY
+        self._check("shingle", whole or cut == text, "there for text, and for nothing else")
+        self._check("weights", weighed == (text and measure.weighs), "there for text that is weighed, and else none")
         self._check("max_share", self.max_share is None or 0.0 < self.max_share < 1.0, "above 0 and below 1, or none")
         self._check("weights", self.weights in (None, *WEIGHTS), f"one of {', '.join(WEIGHTS)}, or none")
         # Not with its value, which may be a secret.
@@ -95,6 +94,11 @@ class Recipe:
     def _check(self, name: str, sound: bool, allowed: str) -> None:
         if not sound:
             raise OptionError(f"recipe: {name} is {getattr(self, name)!r}: it must be {allowed}")
+
+    @property
+    def traits(self) -> MeasureTraits:
+        """What distinguishes the measure from others, for items of this form."""
+        return measure_named(self.measure, self.form)
 
     @property
     def needs_frequencies(self) -> bool:
@@ -158,9 +162,8 @@ class Recipe:
 def recipe_of(config: Config, form: str, dimensions: int | None = None, plan: Plan | None = None) -> Recipe:
     """The recipe that the options give for items of this form."""
     measure = IDENTITY if config.exact else config.measure or form_named(form).measure
-    text = form == "text"
+    text = form_named(form).is_text
     shingle = (_whole_text(config) if config.exact else config.shingle) if text else None
-    weighs = text and measure != IDENTITY and measure_named(measure).weighs
     recipe = Recipe(
         measure,
         form,
@@ -169,7 +172,7 @@ def recipe_of(config: Config, form: str, dimensions: int | None = None, plan: Pl
         shingle,
         html=text and config.html,
         max_share=config.max_share if text else None,
-        weights=(config.weights or WEIGHTS[0]) if weighs else None,
+        weights=(config.weights or WEIGHTS[0]) if text and measure_named(measure).weighs else None,
         seed=config.seed,
         grouped=config.group_by is not None,
     )

@@ -18,6 +18,7 @@ from lookalike.errors import InputError, OptionError
 from lookalike.io import column_types as io_columns
 from lookalike.io.source import Batch, Flags, Piece, Source
 from lookalike.items.make_items import make_items
+from lookalike.measure_table import FormTraits, form_named, measure_named
 from lookalike.measures import form_of, forms_for, is_list
 from lookalike.recipe import Recipe, recipe_of
 from lookalike.types import BoolArray, I64Array, U64Array
@@ -29,14 +30,6 @@ __all__ = ["ItemBatch", "ItemPiece", "Items", "Known", "open_items"]
 Known: TypeAlias = tuple[I64Array, BoolArray]
 
 _USUAL = ("text", "content", "items", "body", "document", "vector", "embedding", "vectors", "embeddings", "bits")
-_FORM_WORDS = {
-    "text": "text",
-    "sets": "a list of elements",
-    "columns": "a row of 0 and 1",
-    "vectors": "a list of numbers",
-    "bags": "a list of elements with weights",
-    "bits": "bits",
-}
 # Rows that are looked at to tell rows of 0 and 1 from sets.
 _LOOKED_AT = 1000
 
@@ -89,6 +82,11 @@ class Items:
     def form(self) -> str:
         """What the items are: text, sets, columns (sets as rows of 0 and 1), vectors, bags or bits."""
         return self.recipe.form
+
+    @property
+    def traits(self) -> FormTraits:
+        """What distinguishes their form from others."""
+        return form_named(self.form)
 
     @property
     def dimensions(self) -> int | None:
@@ -200,14 +198,14 @@ def open_items(source: Source, config: Config) -> Items:
             )
     forms = [_form(source, schema.field(name), config) for name in columns]
     for name, form in zip(columns, forms, strict=True):
-        if form != "text" and len(columns) > 1:
+        if not form_named(form).is_text and len(columns) > 1:
             raise OptionError(f"column {name!r} holds {form}: {form} are not joined with other columns")
-        if form != "text" and config.unit != "document":
+        if not form_named(form).is_text and config.unit != "document":
             raise OptionError(f"unit is {config.unit!r}: it is for text, and column {name!r} holds {form}")
     form = _told_apart(source, schema.field(columns[0]), forms[0], config)
-    compared = str(config.shingle) if form == "text" else "sets" if form == "columns" else form
+    compared = form_named(form).compared_as or str(config.shingle)
     ids = config.id or source.natural_id
-    dimensions = _dimensions(source, columns[0], form) if form in ("vectors", "bits", "columns") else None
+    dimensions = _dimensions(source, columns[0], form) if form_named(form).has_dimensions else None
     return Items(source, tuple(columns), ids, recipe_of(config, form, dimensions), compared, config.group_by)
 
 
@@ -226,9 +224,9 @@ def _nothing(source: Source) -> InputError | None:
 
 def _unfit(source: Source, field: pa.Field, config: Config) -> InputError:
     """The error that a column holds no items, with what it must hold."""
-    taken = _FORM_WORDS[config.form] if config.form is not None else "text or a list of elements or components"
+    taken = form_named(config.form).words if config.form is not None else "text or a list of elements or components"
     if config.measure is not None:
-        words = [_FORM_WORDS[form] for form in forms_for(config.measure)]
+        words = [form_named(form).words for form in forms_for(config.measure)]
         taken = ", ".join(words[:-1]) + f"{' or ' if words[:-1] else ''}{words[-1]} for {config.measure}"
     return InputError(f"column {field.name!r}{_where(source)} holds {field.type}: an item must be {taken}")
 
@@ -298,7 +296,7 @@ def _dimensions(source: Source, column: str, form: str) -> int | None:
             lengths = (pc.binary_length(values) if in_bytes else values.value_lengths()).drop_null()
             if len(lengths):
                 length = int(lengths[0].as_py())
-                return length if not in_bytes else length // 4 if form == "vectors" else 8 * length
+                return 8 * length // form_named(form).part_bits if in_bytes else length
     return None
 
 
@@ -315,7 +313,7 @@ def _guess_column(source: Source, config: Config) -> str:
     fields = [field for field in schema if field.name not in others]
     forms = [form_of(field, config.measure, is_text=is_text(field.type)) for field in fields]
     # What is made a set of, such as an embedding by Jaccard, is meant only where there is nothing else.
-    made = ("columns", "bags") if config.measure in ("jaccard", "containment") else ()
+    made = () if config.measure is None else measure_named(config.measure).reluctant
     fits = [field for field, form in zip(fields, forms, strict=True) if form is not None and form not in made]
     fits = fits or [field for field, form in zip(fields, forms, strict=True) if form is not None]
     for name in _USUAL:

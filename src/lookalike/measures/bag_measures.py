@@ -45,9 +45,8 @@ def bags_of(items: pa.Array, key: U64Array, *, negative: bool) -> Sets:
 class WeightedJaccard:
     """Σ min / Σ max of the weights of two bags."""
 
-    name = "weighted-jaccard"
-
     def __init__(self, recipe: Recipe, frequencies: Frequencies | None = None) -> None:
+        self.recipe = recipe
         self._texts = Texts(recipe, frequencies)
         self._bands, self._rows = recipe.bands, recipe.rows
         self._seed = sketch_seed(recipe.seed)
@@ -75,9 +74,8 @@ class WeightedJaccard:
 class SparseCosine:
     """u·v / |u||v| of vectors of which only the components that are not 0 are named; those without any are bad."""
 
-    name = "cosine"
-
     def __init__(self, recipe: Recipe, frequencies: Frequencies | None = None) -> None:
+        self.recipe = recipe
         self._texts = Texts(recipe, frequencies)
         self._bands, self._rows = recipe.bands, recipe.rows
         self._seed = sketch_seed(recipe.seed)

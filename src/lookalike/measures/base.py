@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from lookalike.collide.buckets import Likeness
 from lookalike.config import Config
+from lookalike.recipe import Recipe
 from lookalike.types import BoolArray, Dense, F64Array, I64Array, Sets, U32Array, U64Array
 
 __all__ = [
@@ -28,7 +29,7 @@ Represented = Sets | Dense
 class Measure(Protocol):
     """What engines need of a measure, which is made for one recipe: that decides all bits, and the shape of keys."""
 
-    name: str
+    recipe: Recipe
 
     def represent(self, items: pa.Array, groups: U64Array | None = None) -> Any:
         """The arrays that stand for items; items of different groups have nothing in common."""

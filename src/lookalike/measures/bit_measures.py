@@ -25,9 +25,8 @@ __all__ = ["BitJudge", "Hamming"]
 class Hamming:
     """The share of the bits in which two strings of one length agree."""
 
-    name = "hamming"
-
     def __init__(self, recipe: Recipe) -> None:
+        self.recipe = recipe
         self.bits = recipe.dimensions
         self._bands, self._rows = recipe.bands, recipe.rows
         self._seed = sketch_seed(recipe.seed)

@@ -71,7 +71,7 @@ def measure_of(recipe: Recipe, frequencies: Frequencies | None = None) -> Measur
     """The measure of a recipe; where that needs them, with the frequencies of shingles."""
     if recipe.measure == IDENTITY:
         return Identity(recipe)
-    traits = measure_named(recipe.measure, recipe.form)
+    traits = recipe.traits
     if traits.slots is Slots.MINHASH:
         return Jaccard(recipe, frequencies)
     # Each measure has kernels of its own, which a run with another one need not load.

@@ -35,9 +35,8 @@ __all__ = ["Containment", "ContainmentJudge"]
 class Containment:
     """|A∩B| / |A| of shingle sets or of sets as they are."""
 
-    name = "containment"
-
     def __init__(self, recipe: Recipe, frequencies: Frequencies | None = None) -> None:
+        self.recipe = recipe
         self._sets = Jaccard(recipe, frequencies)
 
     def represent(self, items: pa.Array, groups: U64Array | None = None) -> Sets:

@@ -37,7 +37,7 @@ class Distance:
     """(Σ|x_i - y_i|^r)^(1/r) of vectors of one length."""
 
     def __init__(self, recipe: Recipe) -> None:
-        self.name = recipe.measure
+        self.recipe = recipe
         self.dimensions = recipe.dimensions
         self.order = measure_named(recipe.measure).order or 2.0
         self._bands, self._rows = recipe.bands, recipe.rows
@@ -63,7 +63,9 @@ class Distance:
         if config.verify == "none":
             return None
         if config.verify == "sketch":
-            raise OptionError(f"verify=sketch is not for {self.name}: its slots tell no distance; use exact or none")
+            raise OptionError(
+                f"verify=sketch is not for {self.recipe.measure}: its slots tell no distance; use exact or none"
+            )
         return DistanceJudge(self.order, config.scale.threshold)
 
 

@@ -38,9 +38,8 @@ __all__ = ["Identity", "Jaccard", "SetJudge", "SketchJudge", "in_groups"]
 class Jaccard:
     """|A∩B| / |A∪B| of shingle sets or of sets as they are."""
 
-    name = "jaccard"
-
     def __init__(self, recipe: Recipe, frequencies: Frequencies | None = None) -> None:
+        self.recipe = recipe
         self._texts = Texts(recipe, frequencies)
         self._bands, self._rows = recipe.bands, recipe.rows
         self._seed = sketch_seed(recipe.seed)
@@ -149,9 +148,8 @@ class SketchJudge(_OfSets):
 class Identity:
     """Similarity 1 for identical items, 0 for all others: what `exact` means. It has fingerprints and no sketch."""
 
-    name = "identity"
-
     def __init__(self, recipe: Recipe) -> None:
+        self.recipe = recipe
         self._form = recipe.form
         self._key = key_of(recipe.seed)
         self._dimensions = recipe.dimensions

@@ -52,9 +52,8 @@ _SIGNATURE_SEED = 0x5157_4E41_5455_5245
 class Cosine:
     """u·v / |u||v| of vectors of one length; a vector of zeros has no direction, and is bad."""
 
-    name = "cosine"
-
     def __init__(self, recipe: Recipe) -> None:
+        self.recipe = recipe
         self.dimensions = recipe.dimensions
         self._bands, self._rows = recipe.bands, recipe.rows
         self._seed = sketch_seed(recipe.seed)

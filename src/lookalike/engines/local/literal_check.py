@@ -24,6 +24,7 @@ import pyarrow as pa
 from lookalike.collide.fold import Folds
 from lookalike.engines.local.store.work_folder import Work, spilling
 from lookalike.items.collection import Collection
+from lookalike.measure_table import form_named
 from lookalike.measures.shingled_texts import Texts
 from lookalike.recipe import Recipe
 from lookalike.represent.literal import Element, digest, element_literals, packed, shingle_literals
@@ -43,7 +44,7 @@ class _Maker:
     def __init__(self, recipe: Recipe) -> None:
         self._texts: Texts | None = None
         self._of: Callable[[bytes], frozenset[Element]] = element_literals
-        if recipe.form == "text":
+        if form_named(recipe.form).is_text:
             shingle, self._texts = recipe.shingle, Texts(recipe)
             self._of = lambda item: frozenset([item]) if shingle is None else shingle_literals(item, shingle)
 

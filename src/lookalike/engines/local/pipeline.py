@@ -39,7 +39,7 @@ from lookalike.errors import OptionError
 from lookalike.io.source import Source
 from lookalike.items.collection import Collection, open_collection
 from lookalike.items.from_rows import Items
-from lookalike.measure_table import form_named
+from lookalike.measure_table import Slots, form_named
 from lookalike.measures import Judge, measure_of
 from lookalike.theory import Plan
 from lookalike.types import BoolArray, I64Array
@@ -171,7 +171,7 @@ class _LocalRun:
             self.collection, self.measure, judge, config.scale, folds, counts, self.work, config.memory,
             config.threads, self.progress, self.verb == "pairs", config.max_pairs, specimens, fingerprints,
             self._literals(len(sizes)), config.cluster == "components",
-            config.verify == "exact" and self.measure.name == "jaccard",
+            config.verify == "exact" and self.recipe.traits.slots is Slots.MINHASH,
         )  # fmt: skip
         del fingerprints
         try:

@@ -34,6 +34,7 @@ from lookalike.io.source import Source, describe, locating
 from lookalike.items.collection import Collection, rows_from
 from lookalike.items.from_rows import ItemBatch, ItemPiece, Items
 from lookalike.items.ids import IdCollector, Ids
+from lookalike.measure_table import Slots, form_named
 from lookalike.measures import is_binary_like, is_list
 from lookalike.measures.sketch_batch import represent_batch, set_apart, sketch_items
 from lookalike.recipe import Recipe
@@ -209,9 +210,10 @@ def _item_check(recipe: Recipe, config: Config) -> ItemCheck | None:
     """What makes some items again: of Jaccard, where an item is nothing but its own text or set."""
     tokens = recipe.shingle is not None and recipe.shingle.tokens is not None
     changed = recipe.html or recipe.max_share is not None or tokens or recipe.grouped
-    if recipe.measure != "jaccard" or recipe.form not in ("text", "sets") or changed or not config.audit:
+    plain = recipe.traits.slots is Slots.MINHASH and form_named(recipe.form).literal
+    if not plain or changed or not config.audit or not recipe.bands:
         return None
-    return ItemCheck(recipe.bands, recipe.rows, recipe.seed, recipe.shingle) if recipe.bands else None
+    return ItemCheck(recipe.bands, recipe.rows, recipe.seed, recipe.shingle)
 
 
 def _taken_up(sketches: Sketches, work: Work, *, whole: bool) -> list[Arrays]:
