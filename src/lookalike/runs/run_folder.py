@@ -43,7 +43,6 @@ from lookalike.io.writing.atomic import replacing, writing
 from lookalike.io.writing.owned import STAGED, OwnedFolder
 from lookalike.io.writing.table_files import is_file, save_batches
 from lookalike.key import seed_shown
-from lookalike.recipe import function_name
 from lookalike.report.page import page
 from lookalike.spec import VERSION as SPEC_VERSION
 from lookalike.wording.progress import SILENT, Progress
@@ -276,13 +275,21 @@ def _work_folder(workdir: Path, path: Path) -> Path:
     return workdir / f"lookalike-{Path(place).name}-{tag}.work"
 
 
+def _function_name(function: Callable[..., Any] | None) -> str | None:
+    """What tells a function from another one when a run is resumed: its module and its name."""
+    if function is None:
+        return None
+    name = getattr(function, "__qualname__", type(function).__qualname__)
+    return f"{getattr(function, '__module__', None)}:{name}"
+
+
 def describe_run(config: Config, source: Source, against: Source | None, *, annotate: bool) -> dict[str, Any]:
     """What a run is, for telling whether an unfinished one can be gone on with."""
     options = {name: value for name, value in asdict(config).items() if name not in _NOT_DECISIVE}
     options["seed"] = seed_shown(config.seed)
     options["shingle"] = str(config.shingle)
     options["normalize"] = sorted(config.shingle.normalize)
-    options["tokens"] = function_name(config.shingle.tokens)
+    options["tokens"] = _function_name(config.shingle.tokens)
     return {
         "lookalike": version("lookalike"),
         "hash_spec": SPEC_VERSION,
