@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from functools import cached_property
+from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
@@ -33,6 +33,12 @@ __all__ = ["Distance", "DistanceJudge"]
 _SCANNED = {1.0: MANHATTAN, 2.0: EUCLIDEAN}
 
 
+@lru_cache(maxsize=2)
+def _directions(dimensions: int, slots: int, order: float, seed: int) -> StableMatrix:
+    """The directions of all slots: they take longer to draw than a batch to sketch."""
+    return stable_matrix(dimensions, slots, order, seed)
+
+
 class Distance:
     """(Σ|x_i - y_i|^r)^(1/r) of vectors of one length."""
 
@@ -45,18 +51,15 @@ class Distance:
         self._seed = sketch_seed(recipe.seed)
         self._key = key_of(recipe.seed)
 
-    @cached_property
-    def _matrix(self) -> StableMatrix:
-        assert self.dimensions is not None, "the number of components is known before a vector is hashed"
-        return stable_matrix(self.dimensions, self._bands * self._rows, self.order, self._seed)
-
     def represent(self, items: pa.Array, groups: U64Array | None = None) -> Dense:
         return in_groups(dense(items, self.dimensions, self._key), groups)
 
     def keys(self, items: Dense) -> U64Array:
         if not self._bands:
             return np.empty((0, len(items)), np.uint64)
-        slots = stable_slots_of(items.values, self._matrix, self._width)
+        assert self.dimensions is not None, "the number of components is known before a vector is hashed"
+        directions = _directions(self.dimensions, self._bands * self._rows, self.order, self._seed)
+        slots = stable_slots_of(items.values, directions, self._width)
         return grouped_keys(np.ascontiguousarray(band_keys(slots, self._bands, self._rows).T), items)
 
     def judge(self, config: Config) -> Judge | None:

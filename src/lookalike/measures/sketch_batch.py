@@ -10,7 +10,6 @@ and may call them wherever it likes; the same items and the same recipe give the
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +17,7 @@ import pyarrow as pa
 
 from lookalike.certify.sample_index import ranks_of
 from lookalike.errors import OptionError
-from lookalike.measures.base import Measure, Represented
+from lookalike.measures.base import Represented
 from lookalike.measures.choose import measure_of
 from lookalike.recipe import Recipe
 from lookalike.types import I64Array, U32Array, U64Array
@@ -64,20 +63,18 @@ def represent_batch(
     if (groups is not None) != recipe.grouped:
         wrong = "no groups, and its recipe has them" if recipe.grouped else "groups, and its recipe has none"
         raise OptionError(f"the batch has {wrong}: such items cannot be compared with others of the recipe")
-    if not recipe.needs_frequencies:
-        found: Represented = _measure(recipe).represent(values, groups)
-        return found
-    if frequencies is None:
-        raise OptionError("the recipe weighs or leaves out shingles by the number of their documents: give frequencies")
-    if recipe.frequencies not in (None, frequencies.mark):
-        raise OptionError("the frequencies are not those of the recipe: weights would be others")
-    weighed: Represented = measure_of(recipe, frequencies).represent(values, groups)
-    return weighed
+    if recipe.needs_frequencies:
+        if frequencies is None:
+            raise OptionError("the recipe goes by the number of documents that have each shingle: give frequencies")
+        if recipe.frequencies is not None and recipe.frequencies != frequencies.mark:
+            raise OptionError("the frequencies are not those of the recipe: weights would be others")
+    found: Represented = measure_of(recipe, frequencies).represent(values, groups)
+    return found
 
 
 def sketch_items(items: Represented, recipe: Recipe) -> ItemSketches:
     """The sketches of items that are represented."""
-    keys = _measure(recipe).keys(items)
+    keys = measure_of(recipe).keys(items)
     return ItemSketches(np.ascontiguousarray(items.fingerprints.T), items.sizes.astype(np.uint32), keys, items)
 
 
@@ -92,9 +89,3 @@ def set_apart(items: Represented, numbers: I64Array, part: int = 0) -> Represent
     fingerprints = items.fingerprints.copy()
     fingerprints[bad] = ranks_of(numbers[bad], part)[:, None] ^ np.array([0, 1], np.uint64)
     return replace(items, fingerprints=fingerprints)
-
-
-@lru_cache(maxsize=8)
-def _measure(recipe: Recipe) -> Measure:
-    """The measure of a recipe, which makes its constants once; not with frequencies, which are large."""
-    return measure_of(recipe)
