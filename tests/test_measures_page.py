@@ -12,8 +12,8 @@ import pytest
 import lookalike
 from lookalike.cli.command_options import DedupCommand
 from lookalike.errors import InputError
+from lookalike.measure_table import MEASURES
 from lookalike.options.option_table import entries
-from lookalike.scale import MEASURES
 
 PAGE = (Path(__file__).resolve().parents[1] / "docs" / "measures.md").read_text(encoding="utf-8")
 

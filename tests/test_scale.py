@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lookalike.errors import OptionError
-from lookalike.scale import MEASURES, Scale, check_measure, order_of
+from lookalike.measure_table import MEASURES, check_measure, measure_named
+from lookalike.scale import Scale
 
 
 def test_names_are_forgiving_and_orders_of_known_distances_have_their_names() -> None:
@@ -18,7 +19,7 @@ def test_names_are_forgiving_and_orders_of_known_distances_have_their_names() ->
     assert check_measure("lr:2") == "euclidean"
     assert check_measure("lr:1.0") == "manhattan"
     assert check_measure("LR:2.50") == "lr:2.5"
-    assert [order_of(name) for name in ("manhattan", "euclidean", "lr:3", "lr:inf", "cosine")] == [
+    assert [measure_named(name).order for name in ("manhattan", "euclidean", "lr:3", "lr:inf", "cosine")] == [
         1,
         2,
         3,

@@ -14,14 +14,16 @@ from pathlib import Path
 from typing import Any, Unpack, cast
 
 from lookalike.errors import OptionError
+from lookalike.measure_table import check_measure, form_named, measure_named
 from lookalike.options import ConfigOptions, allowed
 from lookalike.options.option_table import check_names, checked, choices
-from lookalike.scale import Scale, check_measure, order_of
+from lookalike.scale import Scale
 from lookalike.shingle import Shingle, parse_shingle
 
-__all__ = ["WEIGHTS", "Config", "check_options", "make_config"]
+__all__ = ["UNITS", "WEIGHTS", "Config", "check_options", "make_config"]
 
 WEIGHTS = choices(ConfigOptions, "weights")
+UNITS = choices(ConfigOptions, "unit")
 # Less would not hold the batches that are being read.
 LEAST_MEMORY = 64 * 10**6
 # Options that only text has a use for.
@@ -76,7 +78,7 @@ class Config:
         """What makes two items alike."""
         if self.exact or self.measure is None:
             return Scale("jaccard", self.threshold)
-        limit = self.max_distance if order_of(self.measure) is not None else self.threshold
+        limit = self.max_distance if measure_named(self.measure).is_distance else self.threshold
         assert limit is not None, "a distance has its largest"
         return Scale(self.measure, limit)
 
@@ -129,15 +131,16 @@ def _check_together(options: ConfigOptions) -> None:
 
 def check_options(config: Config, form: str) -> None:
     """Refuse options that items of this form have no use for, now that their form is known."""
-    if config.verify_text and (form not in ("text", "sets") or config.measure not in (None, "jaccard", "containment")):
+    measure = measure_named(config.measure or form_named(form).measure)
+    if config.verify_text and not (form_named(form).literal and measure.literal):
         raise OptionError(
             "verify=text is for the Jaccard similarity and containment of text and sets, and for identical ones: "
             "use exact"
         )
-    if form == "text" or not config.of_text:
+    if form_named(form).is_text or not config.of_text:
         return
     name = config.of_text[0]
-    if name == "weights" and form == "bags":
+    if name == "weights" and form_named(form).has_weights:
         raise OptionError("weights (--weights) are for text, and the items are bags, which have weights already")
     option = f"--{name.replace('_', '-')}"
     raise OptionError(f"{name} ({option}) {'are' if name[-1] == 's' else 'is'} for text, and the items are {form}")
@@ -155,13 +158,13 @@ def _measure(options: ConfigOptions) -> str | None:
         if options["exact"]:
             raise OptionError(f"exact finds identical items only: it does not go with measure={name!r}")
         _check_limit(measure, options["threshold"], max_distance)
-    if options["weights"] is not None and measure not in ("weighted-jaccard", "cosine"):
+    if options["weights"] is not None and (measure is None or not measure_named(measure).weighs):
         raise OptionError("weights go with a measure that weighs: measure (--measure) weighted-jaccard or cosine")
     return measure
 
 
 def _check_limit(measure: str, threshold: float | None, max_distance: float | None) -> None:
-    if order_of(measure) is None:
+    if not measure_named(measure).is_distance:
         if max_distance is not None:
             raise OptionError(f"max_distance does not go with {measure}, which is a similarity: give threshold")
     elif threshold is not None:

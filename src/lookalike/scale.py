@@ -1,4 +1,4 @@
-"""How a measure tells how alike two items are: its name, its direction, its limit, and the column of its result.
+"""How a measure tells how alike two items are: its direction, its limit, and the column of its result.
 
 Inside a run every pair has a score, larger is more alike: the similarity itself, or minus the distance. Negation loses
 nothing, so a limit that is met exactly stays met. Only where people see it does a score become a distance again.
@@ -25,43 +25,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lookalike.errors import OptionError
+from lookalike.measure_table import MeasureTraits, Rounding, measure_named
 from lookalike.types import BoolArray, F64Array
 from lookalike.wording.phrases import measure_words
 
-__all__ = ["DISTANCES", "MEASURES", "SIMILARITIES", "Scale", "check_measure", "order_of"]
-
-SIMILARITIES = ("jaccard", "weighted-jaccard", "containment", "cosine", "hamming")
-DISTANCES = ("euclidean", "manhattan")
-MEASURES = (*SIMILARITIES, *DISTANCES, "lr:R")
-
-_ORDERS = {"manhattan": 1.0, "euclidean": 2.0}
+__all__ = ["Scale"]
 
 # What the rounding of float32 may change, see the head: of an angle, a distance, and a quotient of weights.
 _ANGLE, _DISTANCE, _QUOTIENT = 2.0**-22, 2.0**-20, 2.0**-22
-
-
-def check_measure(name: str) -> str:
-    """The name of a measure as it is used inside; `_` may stand for `-`."""
-    plain = name.strip().lower().replace("_", "-")
-    if plain in SIMILARITIES or plain in DISTANCES:
-        return plain
-    if plain.startswith("lr:"):
-        try:
-            order = float(plain[3:])
-        except ValueError:
-            order = math.nan
-        if not order >= 1.0:
-            raise OptionError(f"measure is {name!r}: the order of a distance must be 1 or more, for example lr:3")
-        return next((known for known, its in _ORDERS.items() if its == order), f"lr:{order:g}")
-    raise OptionError(f"measure is {name!r}: it must be one of {', '.join(MEASURES)}")
-
-
-def order_of(measure: str) -> float | None:
-    """r of an Lr distance: 2 for Euclidean, 1 for Manhattan; None for similarities."""
-    if measure.startswith("lr:"):
-        return float(measure[3:])
-    return _ORDERS.get(measure)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,28 +43,34 @@ class Scale:
     limit: float
 
     @property
+    def traits(self) -> MeasureTraits:
+        """What distinguishes the measure from others."""
+        return measure_named(self.measure)
+
+    @property
     def is_distance(self) -> bool:
-        return order_of(self.measure) is not None
+        return self.traits.is_distance
 
     @property
     def is_directed(self) -> bool:
         """Whether a pair has a direction: the smaller item is inside the larger one."""
-        return self.measure == "containment"
+        return self.traits.directed
 
     @property
     def column(self) -> str:
         """The name of the result column."""
-        return "distance" if self.is_distance else "similarity"
+        return self.traits.told_as
 
     @property
     def threshold(self) -> float:
         """The score from which on two items are alike: the limit, within the rounding of what is compared."""
-        if self.is_distance:
+        rounding = self.traits.rounding
+        if rounding is Rounding.DISTANCE:
             return -self.limit * (1.0 + _DISTANCE)
-        if self.measure == "cosine":
+        if rounding is Rounding.ANGLE:
             # Never so low that vectors without anything in common would do, which a limit of that angle would be.
             return max(math.cos(math.acos(self.limit) + _ANGLE), 0.5 * self.limit)
-        if self.measure == "weighted-jaccard":
+        if rounding is Rounding.QUOTIENT:
             return self.limit * (1.0 - _QUOTIENT)
         return self.limit
 

@@ -76,6 +76,7 @@ class Dense:
     groups: U64Array | None = None
     invalid: int = 0
     short: int = 0
+    noted: dict[str, int] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.values)

@@ -26,6 +26,16 @@ def test_about_as_many_are_drawn_as_said() -> None:
     assert abs(len(drawn(np.arange(20_000), 32, 1)) - 238) < 5 * 15
 
 
+def test_of_a_row_with_many_items_one_is_drawn_wherever_batches_end() -> None:
+    rows = np.repeat(np.arange(500), np.arange(500) % 7 + 1)
+    whole = drawn(rows, 32, 9)
+    assert len(np.unique(rows[whole])) == len(whole) == len(drawn(np.arange(500), 32, 9))
+    for stop in (100, 333):
+        end = int(np.searchsorted(rows, stop))
+        parts = np.concatenate([drawn(rows[:end], 32, 9), end + drawn(rows[end:], 32, 9)])
+        assert parts.tolist() == whole.tolist()
+
+
 def test_pairs_of_buckets_are_neighbours_with_one_key() -> None:
     rng = np.random.default_rng(0)
     keys = rng.integers(0, 50, 400).astype(np.uint64)

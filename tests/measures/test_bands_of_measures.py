@@ -1,4 +1,4 @@
-"""Every measure has the bands of the plan that it was made with, and cannot be asked for others."""
+"""Every measure has the bands of the recipe that it was made with, and cannot be asked for others."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 from lookalike.config import Config, make_config
 from lookalike.errors import OptionError
 from lookalike.measures import measure_of
+from lookalike.recipe import recipe_of
 from lookalike.theory import Plan, plan
 from lookalike.types import U64Array
 
@@ -40,7 +41,7 @@ def made(name: str, bands: int, rows: int) -> U64Array:
     planned: Plan | None = None
     if bands:
         planned = plan(config.scale.limit, 0.9, bands=bands, rows=rows, measure=config.scale.measure)
-    kind = measure_of(config, form, dimensions, planned)
+    kind = measure_of(recipe_of(config, form, dimensions, planned))
     keys: U64Array = kind.keys(kind.represent(items))
     return keys
 
@@ -67,6 +68,6 @@ def test_containment_has_no_bands_to_plan() -> None:
 def test_another_shape_cannot_be_asked_for(name: str) -> None:
     """Keys of more bands than the sketch had slots for were made of whatever stood behind it in memory."""
     form, items, dimensions = CASES[name]
-    kind = measure_of(config_of(name), form, dimensions)
+    kind = measure_of(recipe_of(config_of(name), form, dimensions))
     with pytest.raises(TypeError):
         kind.keys(kind.represent(items), 20, 5)  # type: ignore[call-arg]

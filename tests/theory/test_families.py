@@ -68,9 +68,11 @@ def test_random_projections_agree_at_the_stated_rate() -> None:
 
 def test_an_unknown_measure_is_refused_with_the_names_that_are_allowed() -> None:
     with pytest.raises(
-        OptionError, match=r"measure='dice': one of cosine, hamming, jaccard, weighted-jaccard is needed"
+        OptionError, match="measure is 'dice': it must be one of jaccard, weighted-jaccard, containment"
     ):
         slot_probability("dice", 0.5)
+    with pytest.raises(OptionError, match="one of cosine, hamming, jaccard, weighted-jaccard is needed"):
+        slot_probability("containment", 0.5)
 
 
 DENSITIES: dict[str, Callable[[float], float]] = {

@@ -7,8 +7,8 @@ What the audit could not notice in its sample, because near-duplicates are few, 
     group, compare      pairs drawn at random, by their buckets, are compared again in plain NumPy. Each that matches
                         must be among the matches: a verifier that skips one in thirty candidates shows in 250 of them.
 
-An item of row i is drawn with the chance n/(i+1), or surely if that is more than 1: about n·(1 + ln(rows/n)) of them,
-without knowing how many will come, by a hash of its row. So what is checked does not depend on batches or threads. Of
+Row i is drawn with the chance n/(i+1), or surely if that is more than 1, by a hash of its number, and of a row with
+several items one of them: about n·(1 + ln(rows/n)), without knowing how many will come. So what is checked does not depend on batches or threads. Of
 buckets those are drawn whose key ends in so many zeros that some 65,000 items are in all of them.
 """
 
@@ -38,8 +38,13 @@ _PAIRS = 600
 
 
 def drawn(rows: I64Array, number: float, seed: int) -> I64Array:
-    """Which of the items that are from these rows are drawn, as places from 0."""
-    return np.flatnonzero(ranks_of(rows, seed) < 2.0**64 * np.minimum(number / (rows + 1.0), 1.0))
+    """Which of the items that are from these rows, ascending, are drawn, as places from 0: one of a drawn row."""
+    each, first, count = np.unique(rows, return_index=True, return_counts=True)
+    ranks = ranks_of(each, seed)
+    chosen = ranks < 2.0**64 * np.minimum(number / (each + 1.0), 1.0)
+    nth = (ranks_of(each, seed ^ 1) % count.astype(np.uint64)).astype(np.int64)
+    places: I64Array = (first + nth)[chosen]
+    return places
 
 
 @dataclass(frozen=True, slots=True)

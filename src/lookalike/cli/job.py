@@ -207,7 +207,8 @@ def refuse_nested(own: Inputs, other: Inputs, output: Path | None, workdir: Path
 def limit_words(found: Found) -> str:
     """What pairs had to reach; Jaccard of texts is what everybody expects, any other measure is named."""
     config, scale = found.config, found.config.scale
-    usual = config.exact or (found.items.form == "text" and scale.measure == "jaccard")
+    form = found.items.traits
+    usual = config.exact or (form.is_text and scale.measure == form.measure)
     return f"{scale.sign} {scale.limit:g}" if usual else scale.words
 
 
@@ -243,7 +244,7 @@ def summary(found: Found, headline: str, report: dict[str, Any], *, quiet: bool)
             say(f"  {note}")
     if counts.items == 1 and found.items.id == "path":
         say("  one text file is one item; --format lines makes an item of each line")
-    sets, text = found.items.form in ("text", "sets", "columns"), found.items.form == "text"
+    sets, text = found.items.traits.has_elements, found.items.traits.is_text
     same = "with the same set as an earlier one" if sets and planned is not None else "identical to an earlier one"
     notes = [
         (counts.identical, same),

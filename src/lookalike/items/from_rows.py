@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import functools
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeAlias
@@ -17,12 +16,11 @@ from numpy.typing import NDArray
 from lookalike.config import Config
 from lookalike.errors import InputError, OptionError
 from lookalike.io import column_types as io_columns
-from lookalike.io.json_text import python_values
 from lookalike.io.source import Batch, Flags, Piece, Source
-from lookalike.items.units import cut_texts
-from lookalike.key import key_of
+from lookalike.items.make_items import make_items
+from lookalike.measure_table import FormTraits, form_named, measure_named
 from lookalike.measures import form_of, forms_for, is_list
-from lookalike.represent.elements import hash_cells
+from lookalike.recipe import Recipe, recipe_of
 from lookalike.types import BoolArray, I64Array, U64Array
 from lookalike.wording.messages import shown
 
@@ -32,14 +30,6 @@ __all__ = ["ItemBatch", "ItemPiece", "Items", "Known", "open_items"]
 Known: TypeAlias = tuple[I64Array, BoolArray]
 
 _USUAL = ("text", "content", "items", "body", "document", "vector", "embedding", "vectors", "embeddings", "bits")
-_FORM_WORDS = {
-    "text": "text",
-    "sets": "a list of elements",
-    "columns": "a row of 0 and 1",
-    "vectors": "a list of numbers",
-    "bags": "a list of elements with weights",
-    "bits": "bits",
-}
 # Rows that are looked at to tell rows of 0 and 1 from sets.
 _LOOKED_AT = 1000
 
@@ -81,17 +71,32 @@ class Items:
     source: Source
     columns: tuple[str, ...]
     id: str | None
-    unit: str
+    # How they are made, and become sketches; bands and rows are not known before there is a plan.
+    recipe: Recipe
     # What is compared: "sets", "vectors" and so on, or the shingles of text, such as "word:5".
     kind: str
-    # text, sets, columns (sets as rows of 0 and 1), vectors, bags or bits
-    form: str = "text"
-    # How many components a vector has, or bits, or columns.
-    dimensions: int | None = None
     # Only items with the same value in this column are compared.
     group_by: str | None = None
-    # Of the hashes of groups.
-    seed: int = 0
+
+    @property
+    def form(self) -> str:
+        """What the items are: text, sets, columns (sets as rows of 0 and 1), vectors, bags or bits."""
+        return self.recipe.form
+
+    @property
+    def traits(self) -> FormTraits:
+        """What distinguishes their form from others."""
+        return form_named(self.form)
+
+    @property
+    def dimensions(self) -> int | None:
+        """How many components a vector has, or bits, or columns."""
+        return self.recipe.dimensions
+
+    @property
+    def unit(self) -> str:
+        """What an item is of a text: all of it, or a paragraph or line."""
+        return self.recipe.unit
 
     def batches(
         self,
@@ -144,13 +149,16 @@ class Items:
 
     def make(self, batch: Batch, known: Known | None = None) -> ItemBatch:
         """The items of a batch of rows, numbered from 0."""
-        arrays = [_column(batch, name) for name in self.columns]
-        values, rows = self._values(batch, arrays, known)
-        null = functools.reduce(pc.and_, [array.is_null() for array in arrays]).true_count
-        groups = None
-        if self.group_by is not None:
-            groups = hash_cells(_column(batch, self.group_by), key_of(self.seed))[rows - batch.first]
-        return ItemBatch(0, values, rows, null, batch, groups)
+        units = None
+        if known is not None and self.unit != "document":
+            rows, wanted = known
+            begin, end = np.searchsorted(rows, [batch.first, batch.first + batch.rows.num_rows])
+            owners = rows[begin:end] - batch.first
+            cut = np.zeros(batch.rows.num_rows, np.bool_)
+            cut[owners[wanted[begin:end]]] = True
+            units = np.bincount(owners, minlength=len(cut)), cut
+        made = make_items(batch.rows, self.recipe, self.columns, self.group_by, units)
+        return ItemBatch(0, made.values, made.rows + batch.first, made.null, batch, made.groups)
 
     def count_rows(self, on_read: Any = None) -> int:
         """The number of rows; they are read where the source does not tell it."""
@@ -173,22 +181,6 @@ class Items:
                 expected[name] = kind
         return expected
 
-    def _values(self, batch: Batch, arrays: Sequence[pa.Array], known: Known | None) -> tuple[pa.Array, I64Array]:
-        values = arrays[0] if len(arrays) == 1 else _join(arrays)
-        first, count = batch.first, len(values)
-        if self.unit == "document":
-            return values, np.arange(first, first + count, dtype=np.int64)
-        counted = None
-        if known is not None:
-            rows, wanted = known
-            begin, end = np.searchsorted(rows, [first, first + count])
-            owners = rows[begin:end] - first
-            cut = np.zeros(count, np.bool_)
-            cut[owners[wanted[begin:end]]] = True
-            counted = np.bincount(owners, minlength=count), cut
-        units, text_of = cut_texts(python_values(values), self.unit, counted)
-        return units, text_of + first
-
 
 def open_items(source: Source, config: Config) -> Items:
     """The items that the options ask for; a missing or unsuitable column is an error that says what there is."""
@@ -206,15 +198,15 @@ def open_items(source: Source, config: Config) -> Items:
             )
     forms = [_form(source, schema.field(name), config) for name in columns]
     for name, form in zip(columns, forms, strict=True):
-        if form != "text" and len(columns) > 1:
+        if not form_named(form).is_text and len(columns) > 1:
             raise OptionError(f"column {name!r} holds {form}: {form} are not joined with other columns")
-        if form != "text" and config.unit != "document":
+        if not form_named(form).is_text and config.unit != "document":
             raise OptionError(f"unit is {config.unit!r}: it is for text, and column {name!r} holds {form}")
     form = _told_apart(source, schema.field(columns[0]), forms[0], config)
-    compared = str(config.shingle) if form == "text" else "sets" if form == "columns" else form
+    compared = form_named(form).compared_as or str(config.shingle)
     ids = config.id or source.natural_id
-    dimensions = _dimensions(source, columns[0], form) if form in ("vectors", "bits", "columns") else None
-    return Items(source, tuple(columns), ids, config.unit, compared, form, dimensions, config.group_by, config.seed)
+    dimensions = _dimensions(source, columns[0], form) if form_named(form).has_dimensions else None
+    return Items(source, tuple(columns), ids, recipe_of(config, form, dimensions), compared, config.group_by)
 
 
 def _form(source: Source, field: pa.Field, config: Config) -> str:
@@ -238,9 +230,9 @@ def _nothing(source: Source, column: str | None = None) -> InputError | None:
 
 def _unfit(source: Source, field: pa.Field, config: Config) -> InputError:
     """The error that a column holds no items, with what it must hold."""
-    taken = _FORM_WORDS[config.form] if config.form is not None else "text or a list of elements or components"
+    taken = form_named(config.form).words if config.form is not None else "text or a list of elements or components"
     if config.measure is not None:
-        words = [_FORM_WORDS[form] for form in forms_for(config.measure)]
+        words = [form_named(form).words for form in forms_for(config.measure)]
         taken = ", ".join(words[:-1]) + f"{' or ' if words[:-1] else ''}{words[-1]} for {config.measure}"
     return InputError(f"column {field.name!r}{_where(source)} holds {field.type}: an item must be {taken}")
 
@@ -310,7 +302,7 @@ def _dimensions(source: Source, column: str, form: str) -> int | None:
             lengths = (pc.binary_length(values) if in_bytes else values.value_lengths()).drop_null()
             if len(lengths):
                 length = int(lengths[0].as_py())
-                return length if not in_bytes else length // 4 if form == "vectors" else 8 * length
+                return 8 * length // form_named(form).part_bits if in_bytes else length
     return None
 
 
@@ -327,7 +319,7 @@ def _guess_column(source: Source, config: Config) -> str:
     fields = [field for field in schema if field.name not in others]
     forms = [form_of(field, config.measure, is_text=is_text(field.type)) for field in fields]
     # What is made a set of, such as an embedding by Jaccard, is meant only where there is nothing else.
-    made = ("columns", "bags") if config.measure in ("jaccard", "containment") else ()
+    made = () if config.measure is None else measure_named(config.measure).reluctant
     fits = [field for field, form in zip(fields, forms, strict=True) if form is not None and form not in made]
     fits = fits or [field for field, form in zip(fields, forms, strict=True) if form is not None]
     for name in _USUAL:
@@ -364,16 +356,3 @@ def _from_row(batch: Batch, row: int, most: int | None) -> Iterator[Batch]:
             yield replace(
                 batch, first=batch.first + start, row=batch.row + start, rows=batch.rows.slice(start, most or count)
             )
-
-
-def _column(batch: Batch, name: str) -> pa.Array:
-    """A column of the batch; one that holds nothing but nulls is text."""
-    column = batch.rows.column(batch.rows.schema.get_field_index(name))
-    return column.cast(pa.large_string()) if pa.types.is_null(column.type) else column
-
-
-def _join(arrays: Sequence[pa.Array]) -> pa.Array:
-    """Several text columns as one text, a line each; null is empty."""
-    # Bytes, because a batch with invalid UTF-8 comes as bytes; the shingler reads both alike.
-    texts = [array.cast(pa.large_binary()) for array in arrays]
-    return pc.binary_join_element_wise(*texts, pa.scalar(b"\n", pa.large_binary()), null_handling="replace")

@@ -10,13 +10,13 @@ bag_measures.py         weighted Jaccard and cosine of weighted sets
 vector_measures.py      cosine of dense vectors
 distance_measures.py    Euclidean, Manhattan and Lr distances of dense vectors
 bit_measures.py         Hamming similarity of strings of bits
-shingled_texts.py       from texts to shingles, as the options want them
+shingled_texts.py       from texts to shingles, as the recipe wants them
 comparable.py           the rows that candidates are compared on, whatever they hold
 choose.py               which measure goes with which items
 """
 
 from lookalike.measures.base import Judge, Measure, Represented, compares_elements, is_binary_like, is_list
-from lookalike.measures.choose import default_measure, form_of, forms_for, measure_of
+from lookalike.measures.choose import form_of, forms_for, measure_of
 from lookalike.measures.set_measures import Identity, Jaccard
 
 __all__ = [
@@ -26,7 +26,6 @@ __all__ = [
     "Measure",
     "Represented",
     "compares_elements",
-    "default_measure",
     "form_of",
     "forms_for",
     "is_binary_like",

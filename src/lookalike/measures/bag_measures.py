@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -12,17 +13,20 @@ from lookalike.collide.band import band_keys
 from lookalike.config import Config
 from lookalike.errors import OptionError
 from lookalike.key import key_of, sketch_seed
-from lookalike.measures.base import Judge, is_list, shape_of
+from lookalike.measures.base import Judge, is_list
 from lookalike.measures.comparable import Comparable
 from lookalike.measures.set_measures import in_groups
 from lookalike.measures.shingled_texts import Texts
+from lookalike.recipe import Recipe
 from lookalike.represent.bags import bags
 from lookalike.sketch.dart_minhash import sketch_bags
 from lookalike.sketch.signs import blocks_for, sign_keys
 from lookalike.sketch.sparse import LEAST_WIDTH, sparse_sign_bits
-from lookalike.theory import Plan
 from lookalike.types import F64Array, I64Array, Sets, U32Array, U64Array
 from lookalike.verify.weighted import bag_rows, sparse_cosine, weighted_jaccard
+
+if TYPE_CHECKING:
+    from lookalike.represent.document_counts import Frequencies
 
 __all__ = ["BagJudge", "SparseCosine", "WeightedJaccard"]
 
@@ -41,13 +45,12 @@ def bags_of(items: pa.Array, key: U64Array, *, negative: bool) -> Sets:
 class WeightedJaccard:
     """Σ min / Σ max of the weights of two bags."""
 
-    name = "weighted-jaccard"
-
-    def __init__(self, texts: Texts, plan: Plan | None, seed: int) -> None:
-        self._texts = texts
-        self._bands, self._rows = shape_of(plan)
-        self._seed = sketch_seed(seed)
-        self._key = key_of(seed)
+    def __init__(self, recipe: Recipe, frequencies: Frequencies | None = None) -> None:
+        self.recipe = recipe
+        self._texts = Texts(recipe, frequencies)
+        self._bands, self._rows = recipe.bands, recipe.rows
+        self._seed = sketch_seed(recipe.seed)
+        self._key = key_of(recipe.seed)
 
     def represent(self, items: pa.Array, groups: U64Array | None = None) -> Sets:
         found = bags_of(items, self._key, negative=False) if holds_bags(items.type) else self._texts.bags(items)
@@ -71,13 +74,12 @@ class WeightedJaccard:
 class SparseCosine:
     """u·v / |u||v| of vectors of which only the components that are not 0 are named; those without any are bad."""
 
-    name = "cosine"
-
-    def __init__(self, texts: Texts, plan: Plan | None, seed: int) -> None:
-        self._texts = texts
-        self._bands, self._rows = shape_of(plan)
-        self._seed = sketch_seed(seed)
-        self._key = key_of(seed)
+    def __init__(self, recipe: Recipe, frequencies: Frequencies | None = None) -> None:
+        self.recipe = recipe
+        self._texts = Texts(recipe, frequencies)
+        self._bands, self._rows = recipe.bands, recipe.rows
+        self._seed = sketch_seed(recipe.seed)
+        self._key = key_of(recipe.seed)
 
     def represent(self, items: pa.Array, groups: U64Array | None = None) -> Sets:
         found = bags_of(items, self._key, negative=True) if holds_bags(items.type) else self._texts.bags(items)

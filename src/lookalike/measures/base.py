@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from lookalike.collide.buckets import Likeness
 from lookalike.config import Config
-from lookalike.theory import Plan
+from lookalike.recipe import Recipe
 from lookalike.types import BoolArray, Dense, F64Array, I64Array, Sets, U32Array, U64Array
 
 __all__ = [
@@ -21,33 +21,27 @@ __all__ = [
     "has_weights",
     "is_binary_like",
     "is_list",
-    "shape_of",
 ]
 
 Represented = Sets | Dense
 
 
 class Measure(Protocol):
-    """What a run needs of a measure, which is made for one plan: its bands and rows are known from the start."""
+    """What engines need of a measure, which is made for one recipe: that decides all bits, and the shape of keys."""
 
-    name: str
+    recipe: Recipe
 
     def represent(self, items: pa.Array, groups: U64Array | None = None) -> Any:
         """The arrays that stand for items; items of different groups have nothing in common."""
         ...
 
     def keys(self, items: Any) -> U64Array:
-        """keys[j] has the key of each item in band j of the plan that the measure was made with."""
+        """keys[j] has the key of each item in band j of the recipe that the measure was made with."""
         ...
 
     def judge(self, config: Config) -> Judge | None:
         """What compares candidates; nothing where they are taken as they are."""
         ...
-
-
-def shape_of(plan: Plan | None) -> tuple[int, int]:
-    """The bands and rows of a plan; none where there is no plan."""
-    return (0, 0) if plan is None else (plan.bands, plan.rows)
 
 
 class Judge(Protocol):

@@ -10,12 +10,12 @@ import pyarrow as pa
 from lookalike.config import Config
 from lookalike.errors import OptionError
 from lookalike.key import key_of, sketch_seed
-from lookalike.measures.base import Judge, shape_of
+from lookalike.measures.base import Judge
 from lookalike.measures.comparable import Comparable
 from lookalike.measures.vector_measures import grouped_keys, in_groups, row_offsets
+from lookalike.recipe import Recipe
 from lookalike.represent.vectors import packed_bits
 from lookalike.sketch.sampling import sampled_keys
-from lookalike.theory import Plan
 from lookalike.types import Dense, F64Array, I64Array, U32Array, U64Array
 from lookalike.verify.hamming import hamming
 
@@ -25,13 +25,12 @@ __all__ = ["BitJudge", "Hamming"]
 class Hamming:
     """The share of the bits in which two strings of one length agree."""
 
-    name = "hamming"
-
-    def __init__(self, bits: int | None, plan: Plan | None, seed: int) -> None:
-        self.bits = bits
-        self._bands, self._rows = shape_of(plan)
-        self._seed = sketch_seed(seed)
-        self._key = key_of(seed)
+    def __init__(self, recipe: Recipe) -> None:
+        self.recipe = recipe
+        self.bits = recipe.dimensions
+        self._bands, self._rows = recipe.bands, recipe.rows
+        self._seed = sketch_seed(recipe.seed)
+        self._key = key_of(recipe.seed)
 
     def represent(self, items: pa.Array, groups: U64Array | None = None) -> Dense:
         found = packed_bits(items, self.bits, self._key)

@@ -10,39 +10,21 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from lookalike.config import Config
 from lookalike.io.column_types import FORM
+from lookalike.measure_table import FORMS, IDENTITY, Slots, measure_named
 from lookalike.measures.base import Measure, is_list
 from lookalike.measures.set_measures import Identity, Jaccard
-from lookalike.measures.shingled_texts import Texts
-from lookalike.scale import order_of
-from lookalike.theory import Plan
+from lookalike.recipe import Recipe
 
 if TYPE_CHECKING:
     from lookalike.represent.document_counts import Frequencies
 
-__all__ = ["default_measure", "form_of", "forms_for", "measure_of"]
+__all__ = ["form_of", "forms_for", "measure_of"]
 
-# The forms of items that each measure takes, and which of them has it by default.
-_FORMS = {
-    "jaccard": ("text", "sets", "columns", "bags"),
-    "containment": ("text", "sets", "columns", "bags"),
-    "weighted-jaccard": ("bags", "text"),
-    "cosine": ("vectors", "bags", "text"),
-    "hamming": ("bits",),
-}
 # A set is a bag as well, in which each element weighs 1.
 _ALSO = {b"sets": ("bags",)}
 # What a column that was named as one of these may hold.
 _SAID = {"vectors": ("vectors", "columns", "bits"), "sets": ("sets",)}
-_DEFAULTS = {
-    "text": "jaccard",
-    "sets": "jaccard",
-    "columns": "jaccard",
-    "vectors": "cosine",
-    "bags": "weighted-jaccard",
-    "bits": "hamming",
-}
 
 
 def form_of(field: pa.Field, measure: str | None, *, is_text: bool, wanted: str | None = None) -> str | None:
@@ -82,51 +64,37 @@ def _possible(kind: pa.DataType, *, is_text: bool) -> tuple[str, ...]:
 
 def forms_for(measure: str | None) -> tuple[str, ...]:
     """The forms of items that a measure takes."""
-    if measure is None:
-        return tuple(_DEFAULTS)
-    return ("vectors",) if order_of(measure) is not None else _FORMS[measure]
+    return FORMS if measure is None else measure_named(measure).forms
 
 
-def default_measure(form: str) -> str:
-    """The measure for items of this form where none is asked for."""
-    return _DEFAULTS[form]
-
-
-def measure_of(
-    config: Config,
-    form: str,
-    dimensions: int | None = None,
-    plan: Plan | None = None,
-    frequencies: Frequencies | None = None,
-) -> Measure:
-    """The measure that a configuration asks for, with the bands and rows of the plan."""
-    name = "identity" if config.exact else config.measure or "jaccard"
-    if name in ("identity", "jaccard"):
-        if config.exact:
-            return Identity(config, form, dimensions)
-        columns = dimensions if form == "columns" else None
-        return Jaccard(Texts(config, frequencies), plan, config.seed, columns)
+def measure_of(recipe: Recipe, frequencies: Frequencies | None = None) -> Measure:
+    """The measure of a recipe; where that needs them, with the frequencies of shingles."""
+    if recipe.measure == IDENTITY:
+        return Identity(recipe)
+    traits = recipe.traits
+    if traits.slots is Slots.MINHASH:
+        return Jaccard(recipe, frequencies)
     # Each measure has kernels of its own, which a run with another one need not load.
-    if name == "cosine" and form == "vectors":
+    if traits.slots is Slots.SIGNS:
         from lookalike.measures.vector_measures import Cosine
 
-        return Cosine(dimensions, plan, config.seed)
-    if name == "cosine":
+        return Cosine(recipe)
+    if traits.slots is Slots.SPARSE_SIGNS:
         from lookalike.measures.bag_measures import SparseCosine
 
-        return SparseCosine(Texts(config, frequencies), plan, config.seed)
-    if name == "weighted-jaccard":
+        return SparseCosine(recipe, frequencies)
+    if traits.slots is Slots.WEIGHTED_MINHASH:
         from lookalike.measures.bag_measures import WeightedJaccard
 
-        return WeightedJaccard(Texts(config, frequencies), plan, config.seed)
-    if name == "containment":
-        from lookalike.measures.containment_measure import Containment
-
-        return Containment(Texts(config, frequencies), config.seed, dimensions if form == "columns" else None)
-    if name == "hamming":
+        return WeightedJaccard(recipe, frequencies)
+    if traits.slots is Slots.SAMPLED_BITS:
         from lookalike.measures.bit_measures import Hamming
 
-        return Hamming(dimensions, plan, config.seed)
-    from lookalike.measures.distance_measures import Distance
+        return Hamming(recipe)
+    if traits.is_distance:
+        from lookalike.measures.distance_measures import Distance
 
-    return Distance(name, dimensions, plan, config.seed)
+        return Distance(recipe)
+    from lookalike.measures.containment_measure import Containment
+
+    return Containment(recipe, frequencies)

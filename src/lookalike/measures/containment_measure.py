@@ -10,6 +10,8 @@ whatever the sizes.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pyarrow as pa
 
@@ -19,10 +21,13 @@ from lookalike.errors import OptionError
 from lookalike.measures.base import Judge
 from lookalike.measures.comparable import Comparable
 from lookalike.measures.set_measures import Jaccard
-from lookalike.measures.shingled_texts import Texts
+from lookalike.recipe import Recipe
 from lookalike.types import F64Array, I64Array, Sets, U32Array, U64Array
 from lookalike.verify.containment import containments
 from lookalike.verify.jaccard import sort_sets
+
+if TYPE_CHECKING:
+    from lookalike.represent.document_counts import Frequencies
 
 __all__ = ["Containment", "ContainmentJudge"]
 
@@ -30,10 +35,9 @@ __all__ = ["Containment", "ContainmentJudge"]
 class Containment:
     """|A∩B| / |A| of shingle sets or of sets as they are."""
 
-    name = "containment"
-
-    def __init__(self, texts: Texts, seed: int, columns: int | None = None) -> None:
-        self._sets = Jaccard(texts, None, seed, columns)
+    def __init__(self, recipe: Recipe, frequencies: Frequencies | None = None) -> None:
+        self.recipe = recipe
+        self._sets = Jaccard(recipe, frequencies)
 
     def represent(self, items: pa.Array, groups: U64Array | None = None) -> Sets:
         return self._sets.represent(items, groups)

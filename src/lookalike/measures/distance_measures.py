@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from functools import cached_property
+from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
@@ -17,13 +17,13 @@ from lookalike.collide.band import band_keys
 from lookalike.config import Config
 from lookalike.errors import OptionError
 from lookalike.key import key_of, sketch_seed
-from lookalike.measures.base import Judge, shape_of
+from lookalike.measure_table import measure_named
+from lookalike.measures.base import Judge
 from lookalike.measures.comparable import Comparable, all_rows
 from lookalike.measures.vector_measures import component_words, grouped_keys, in_groups, row_offsets
+from lookalike.recipe import Recipe
 from lookalike.represent.vectors import dense
-from lookalike.scale import order_of
 from lookalike.sketch.stable import StableMatrix, stable_matrix, stable_slots_of
-from lookalike.theory import Plan
 from lookalike.types import Dense, F64Array, I64Array, U32Array, U64Array
 from lookalike.verify.distances import minkowski
 from lookalike.verify.scan import EUCLIDEAN, MANHATTAN, all_pairs_within
@@ -33,22 +33,23 @@ __all__ = ["Distance", "DistanceJudge"]
 _SCANNED = {1.0: MANHATTAN, 2.0: EUCLIDEAN}
 
 
+@lru_cache(maxsize=2)
+def _directions(dimensions: int, slots: int, order: float, seed: int) -> StableMatrix:
+    """The directions of all slots: they take longer to draw than a batch to sketch."""
+    return stable_matrix(dimensions, slots, order, seed)
+
+
 class Distance:
     """(Σ|x_i - y_i|^r)^(1/r) of vectors of one length."""
 
-    def __init__(self, name: str, dimensions: int | None, plan: Plan | None, seed: int) -> None:
-        self.name = name
-        self.dimensions = dimensions
-        self.order = order_of(name) or 2.0
-        self._bands, self._rows = shape_of(plan)
-        self._width = 1.0 if plan is None or plan.width is None else plan.width
-        self._seed = sketch_seed(seed)
-        self._key = key_of(seed)
-
-    @cached_property
-    def _matrix(self) -> StableMatrix:
-        assert self.dimensions is not None, "the number of components is known before a vector is hashed"
-        return stable_matrix(self.dimensions, self._bands * self._rows, self.order, self._seed)
+    def __init__(self, recipe: Recipe) -> None:
+        self.recipe = recipe
+        self.dimensions = recipe.dimensions
+        self.order = measure_named(recipe.measure).order or 2.0
+        self._bands, self._rows = recipe.bands, recipe.rows
+        self._width = 1.0 if recipe.width is None else recipe.width
+        self._seed = sketch_seed(recipe.seed)
+        self._key = key_of(recipe.seed)
 
     def represent(self, items: pa.Array, groups: U64Array | None = None) -> Dense:
         return in_groups(dense(items, self.dimensions, self._key), groups)
@@ -56,14 +57,18 @@ class Distance:
     def keys(self, items: Dense) -> U64Array:
         if not self._bands:
             return np.empty((0, len(items)), np.uint64)
-        slots = stable_slots_of(items.values, self._matrix, self._width)
+        assert self.dimensions is not None, "the number of components is known before a vector is hashed"
+        directions = _directions(self.dimensions, self._bands * self._rows, self.order, self._seed)
+        slots = stable_slots_of(items.values, directions, self._width)
         return grouped_keys(np.ascontiguousarray(band_keys(slots, self._bands, self._rows).T), items)
 
     def judge(self, config: Config) -> Judge | None:
         if config.verify == "none":
             return None
         if config.verify == "sketch":
-            raise OptionError(f"verify=sketch is not for {self.name}: its slots tell no distance; use exact or none")
+            raise OptionError(
+                f"verify=sketch is not for {self.recipe.measure}: its slots tell no distance; use exact or none"
+            )
         return DistanceJudge(self.order, config.scale.threshold)
 
 

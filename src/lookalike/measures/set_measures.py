@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -17,33 +18,34 @@ from lookalike.collide.band import band_keys
 from lookalike.collide.prefix import jaccard_reach, prefix_lengths
 from lookalike.config import Config
 from lookalike.key import key_of, sketch_seed
-from lookalike.measures.base import Judge, has_weights, is_list, shape_of
+from lookalike.measures.base import Judge, has_weights, is_list
 from lookalike.measures.comparable import Comparable
 from lookalike.measures.shingled_texts import Texts
+from lookalike.recipe import Recipe
 from lookalike.represent.buffers import text_buffers
 from lookalike.represent.elements import element_sets, hash_ints, hash_raw
 from lookalike.represent.text_sets import shingle_texts
-from lookalike.shingle import Shingle
 from lookalike.sketch.minhash import constants, sketch_sets
-from lookalike.theory import Plan
 from lookalike.types import F64Array, I64Array, Sets, U32Array, U64Array
 from lookalike.verify.jaccard import similarities, sort_sets
 
-__all__ = ["Identity", "Jaccard", "SetJudge", "SketchJudge", "in_groups", "whole_text"]
+if TYPE_CHECKING:
+    from lookalike.represent.document_counts import Frequencies
+
+__all__ = ["Identity", "Jaccard", "SetJudge", "SketchJudge", "in_groups"]
 
 
 class Jaccard:
     """|A∩B| / |A∪B| of shingle sets or of sets as they are."""
 
-    name = "jaccard"
-
-    def __init__(self, texts: Texts, plan: Plan | None, seed: int, columns: int | None = None) -> None:
-        """With `columns` items are rows of 0 and 1, and as many of each."""
-        self._texts = texts
-        self._bands, self._rows = shape_of(plan)
-        self._seed = sketch_seed(seed)
-        self._key = key_of(seed)
-        self._columns = columns
+    def __init__(self, recipe: Recipe, frequencies: Frequencies | None = None) -> None:
+        self.recipe = recipe
+        self._texts = Texts(recipe, frequencies)
+        self._bands, self._rows = recipe.bands, recipe.rows
+        self._seed = sketch_seed(recipe.seed)
+        self._key = key_of(recipe.seed)
+        # Of rows of 0 and 1, how many of each there are.
+        self._columns = recipe.dimensions if recipe.form == "columns" else None
 
     @property
     def slots(self) -> int:
@@ -146,13 +148,13 @@ class SketchJudge(_OfSets):
 class Identity:
     """Similarity 1 for identical items, 0 for all others: what `exact` means. It has fingerprints and no sketch."""
 
-    name = "identity"
-
-    def __init__(self, config: Config, form: str = "text", dimensions: int | None = None) -> None:
-        self._form = form
-        self._key = key_of(config.seed)
-        self._dimensions = dimensions
-        self._whole = whole_text(config)
+    def __init__(self, recipe: Recipe) -> None:
+        self.recipe = recipe
+        self._form = recipe.form
+        self._key = key_of(recipe.seed)
+        self._dimensions = recipe.dimensions
+        # The whole text is one shingle; where there is none, its bytes are compared.
+        self._whole = recipe.shingle
 
     def represent(self, items: pa.Array, groups: U64Array | None = None) -> Sets:
         return in_groups(self._represent(items), groups)
@@ -193,17 +195,6 @@ class Identity:
 
     def judge(self, config: Config) -> Judge | None:
         return SetJudge(config.threshold)
-
-
-def whole_text(config: Config) -> Shingle | None:
-    """What makes texts identical: a shingle longer than any, the whole normalised text; None for their bytes.
-
-    Punctuation becomes white space, which must not tell "a, b" and "a b" apart.
-    """
-    if not config.exact_normalized:
-        return None
-    normalize = config.shingle.normalize
-    return Shingle("char", 1 << 30, False, normalize | ({"whitespace"} if "punctuation" in normalize else set()))
 
 
 def in_groups(sets: Sets, groups: U64Array | None) -> Sets:

@@ -1,4 +1,4 @@
-"""From texts to shingles, as the options want them: of the main text, without what stands everywhere, weighed.
+"""From texts to shingles, as the recipe wants them: of the main text, without what stands everywhere, weighed.
 
     html        the main text of a page instead of all of it
     max_share   shingles that stand in more than this share of all documents are left out
@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from lookalike.config import Config
 from lookalike.key import key_of
+from lookalike.recipe import Recipe
 from lookalike.represent.text_sets import shingle_texts
+from lookalike.shingle import Shingle
 from lookalike.types import Sets
 
 if TYPE_CHECKING:
@@ -28,17 +29,22 @@ __all__ = ["Texts"]
 class Texts:
     """Makes sets, or bags, of texts; `frequencies` are there when the pass that counts them is over."""
 
-    def __init__(self, config: Config, frequencies: Frequencies | None = None) -> None:
-        self._shingle = config.shingle
-        self._key = key_of(config.seed)
-        self._html = config.html
-        if config.html:
+    def __init__(self, recipe: Recipe, frequencies: Frequencies | None = None) -> None:
+        self._given = recipe.shingle
+        self._key = key_of(recipe.seed)
+        self._html = recipe.html
+        if recipe.html:
             from lookalike.represent.html import needs_trafilatura
 
             needs_trafilatura()
-        self._max_share = config.max_share
-        self._weights = config.weights or "tf-idf"
+        self._max_share = recipe.max_share
+        self._weights = recipe.weights
         self._frequencies = frequencies
+
+    @property
+    def _shingle(self) -> Shingle:
+        assert self._given is not None, "texts that become sets have shingles"
+        return self._given
 
     def plain(self, items: pa.Array) -> tuple[pa.Array, dict[str, int]]:
         """The texts that count, and how many web pages were no ordinary ones."""

@@ -26,13 +26,13 @@ import pyarrow as pa
 from lookalike.collide.buckets import Likeness
 from lookalike.config import Config
 from lookalike.key import key_of, sketch_seed
-from lookalike.measures.base import Judge, shape_of
+from lookalike.measures.base import Judge
 from lookalike.measures.comparable import Comparable
+from lookalike.recipe import Recipe
 from lookalike.represent.vectors import dense
 from lookalike.sketch.planes import plane_signs
 from lookalike.sketch.rotation import sign_bits, width_of
 from lookalike.sketch.signs import blocks_for, sign_keys
-from lookalike.theory import Plan
 from lookalike.theory.families import cosine as agreeing
 from lookalike.types import BoolArray, Dense, F32Array, F64Array, I64Array, U32Array, U64Array
 from lookalike.verify.cosine import cosine, norms
@@ -52,13 +52,12 @@ _SIGNATURE_SEED = 0x5157_4E41_5455_5245
 class Cosine:
     """u·v / |u||v| of vectors of one length; a vector of zeros has no direction, and is bad."""
 
-    name = "cosine"
-
-    def __init__(self, dimensions: int | None, plan: Plan | None, seed: int) -> None:
-        self.dimensions = dimensions
-        self._bands, self._rows = shape_of(plan)
-        self._seed = sketch_seed(seed)
-        self._key = key_of(seed)
+    def __init__(self, recipe: Recipe) -> None:
+        self.recipe = recipe
+        self.dimensions = recipe.dimensions
+        self._bands, self._rows = recipe.bands, recipe.rows
+        self._seed = sketch_seed(recipe.seed)
+        self._key = key_of(recipe.seed)
 
     def represent(self, items: pa.Array, groups: U64Array | None = None) -> Dense:
         found = dense(items, self.dimensions, self._key)

@@ -295,7 +295,7 @@ def _statement(config: Config, plan: Plan, matched: Matched, parts: dict[str, An
     if recall["contradiction"]:
         sentence += f"; {parts['alarms'][-1]}{of}: do not rely on this run, and please report it"
     elif recall["basis"] in _CERTAIN:
-        how = "joined exactly, by rare elements" if plan.measure == "containment" else _CERTAIN[recall["basis"]]
+        how = "joined exactly, by rare elements" if plan.joined else _CERTAIN[recall["basis"]]
         sentence += f"; recall 1 ({how}){of}"
     elif recall["recall"] is not None:
         what = (

@@ -130,16 +130,16 @@ def _ids(found: Found, items: list[int]) -> list[Any]:
 
 def _marks(found: Found, a: str, b: str) -> tuple[list[list[int]], list[list[int]]]:
     """The ranges of characters that two items share, where what is shown of them can tell."""
-    form = found.items.form
-    if form == "text":
+    form = found.items.traits
+    if form.is_text:
         one, two = a.encode("utf-8", "replace"), b.encode("utf-8", "replace")
         compared = compare_texts(one, two, found.config.shingle)
         return _of_bytes(one, compared.shared_a), _of_bytes(two, compared.shared_b)
-    if form == "bits":
+    if form.name == "bits":
         same = np.array([x == y != " " for x, y in zip(a, b, strict=False)], np.bool_)
         return _ranges(same), _ranges(same)
     # Of sets that are not shown whole nobody knows what the rest holds.
-    if form in ("sets", "columns") and "…" not in a + b:
+    if form.has_elements and "…" not in a + b:
         return _shared(a, b), _shared(b, a)
     return [], []
 

@@ -20,6 +20,7 @@ from lookalike.errors import CertificateError
 from lookalike.io.reading.images import ImageSource
 from lookalike.items.from_rows import Items
 from lookalike.key import seed_shown
+from lookalike.measure_table import IDENTITY, form_named
 from lookalike.report.certificate import certify
 from lookalike.spec import VERSION as SPEC_VERSION
 from lookalike.types import BoolArray, I64Array
@@ -47,12 +48,12 @@ def report(found: Found) -> dict[str, Any]:
         "id": found.items.id,
         "keep": config.keep if isinstance(config.keep, str) else "callable",
         "cluster": config.cluster,
-        "measure": "identity" if config.exact else config.scale.measure,
+        "measure": IDENTITY if config.exact else config.scale.measure,
         "threshold": 1.0 if config.exact else config.scale.limit,
         "told_as": config.scale.column,
         "form": found.items.form,
         "compared": compared(found.items),
-        "normalize": sorted(config.shingle.normalize) if found.items.form == "text" else [],
+        "normalize": sorted(config.shingle.normalize) if found.items.traits.is_text else [],
         **_of_text(found),
         "verify": "text" if config.verify_text else config.verify,
         "seed": seed_shown(config.seed),
@@ -111,10 +112,10 @@ def certificate_of(found: Found) -> dict[str, Any]:
 def _of_text(found: Found) -> dict[str, Any]:
     """How texts became sets or bags, where it is not the plain way."""
     config = found.config
-    if found.items.form != "text" or config.exact:
+    if not found.items.traits.is_text or config.exact:
         return {}
     out: dict[str, Any] = {}
-    if config.measure in ("weighted-jaccard", "cosine"):
+    if config.scale.traits.weighs:
         out["weights"] = config.weights or WEIGHTS[0]
     else:
         sizes = found.sketched.sketches.column("sizes")[found.collection.references :]
@@ -147,8 +148,7 @@ def compared(items: Items) -> str:
     """What items are compared as: word:5 shingles, sets, vectors of 384 components, strings of 256 bits."""
     if items.dimensions is None:
         return items.kind
-    part, of = {"bits": ("bit", "strings"), "columns": ("column", "sets")}.get(items.form, ("component", items.kind))
-    return f"{of} of {counted(items.dimensions, part)}"
+    return f"{items.traits.rows_of} of {counted(items.dimensions, items.traits.part)}"
 
 
 def _spread(found: Found) -> dict[str, list[dict[str, Any]]]:
@@ -195,11 +195,11 @@ def cluster_report(found: Found) -> dict[str, Any]:
 
 def noun(found: Found) -> str:
     """What an item is called: a document, a paragraph, a line; a picture, a vector, or just an item."""
-    if found.items.form == "text":
+    if found.items.traits.is_text:
         return found.config.unit
     if isinstance(found.items.source, ImageSource):
         return "picture"
-    return "vector" if found.items.form == "vectors" else "item"
+    return found.items.traits.noun
 
 
 def _hits(found: Found) -> dict[str, Any]:
@@ -270,7 +270,7 @@ def warnings(data: dict[str, Any], *, counts: bool = True) -> list[str]:
             "try char:4 or word:1 as the shingle and a threshold of 0.5 to 0.6"
         )
     if data["empty"] > 0.05 * items and not few:
-        what = ": no word at all" if data["form"] == "text" else ""
+        what = ": no word at all" if form_named(data["form"]).is_text else ""
         out.append(f"{data['empty'] / items:.0%} of the items have nothing to compare{what}")
     forged = (("refused_identical", "item", "identical"), ("refused_matches", "pair", "alike"))
     out += [

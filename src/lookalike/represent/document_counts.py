@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
+from hashlib import blake2b
 from typing import Any, Self
 
 import numpy as np
@@ -127,6 +128,7 @@ class Frequencies:
         self._table: U32Array | None = None
         self.documents = 0
         self._length = 0
+        self._mark: str | None = None
         self._lock = threading.Lock()
 
     def add(self, sets: Sets) -> None:
@@ -135,6 +137,7 @@ class Frequencies:
         # Two threads that add to one counter at a time would lose one.
         with self._lock:
             self._add(sets.values, _ONCE)
+            self._mark = None
             self.documents += len(sets)
             self._length += length
 
@@ -187,6 +190,7 @@ class Frequencies:
                 assert self._table is not None
                 room = np.uint32(_FULL) - self._table
                 self._table += np.minimum(other._table, room)
+            self._mark = None
             self.documents += other.documents
             self._length += other._length
 
@@ -198,6 +202,17 @@ class Frequencies:
         else:
             read_counts(values, self._table, counts)
         return counts
+
+    @property
+    def mark(self) -> str:
+        """What tells these counts from others, whatever the order in which they were made: 128 bits as text."""
+        if self._mark is None:
+            digest = blake2b(digest_size=16)
+            for name, array in sorted(self.state().items()):
+                digest.update(name.encode())
+                digest.update(np.ascontiguousarray(array).reshape(-1).data)
+            self._mark = digest.hexdigest()
+        return self._mark
 
     @property
     def mean_length(self) -> float:

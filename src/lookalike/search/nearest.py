@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lookalike.errors import InputError, OptionError
+from lookalike.measure_table import SEARCHED, measure_named
 from lookalike.represent.elements import hash_raw
 from lookalike.sketch.rotation import sign_bits, width_of
 from lookalike.threads.ordered import ordered_map
@@ -34,7 +35,7 @@ from lookalike.verify.scan import COSINE, EUCLIDEAN, MANHATTAN, Side, best_of_li
 __all__ = ["Nearest", "SearchPlan"]
 
 
-_MEASURES = {"cosine": COSINE, "euclidean": EUCLIDEAN, "manhattan": MANHATTAN}
+_SCANS = {"cosine": COSINE, "euclidean": EUCLIDEAN, "manhattan": MANHATTAN}
 _SAMPLE = 384  # queries
 _BITS = (256, 512, 1024)
 _MOST = 4096  # R: beyond it, scoring costs as much as an exact scan of a hundred thousand items
@@ -44,7 +45,7 @@ _CHUNK = 4096  # items whose bits one task makes
 
 # Nanoseconds on one core with AVX-512 and products of bytes; only their ratios matter.
 _ITEM = 0.15
-_COMPONENT = {"cosine": 0.0046, "euclidean": 0.0046, "manhattan": 0.05}
+_COMPONENT = {name: measure_named(name).component_ns for name in SEARCHED}
 _WORD = 0.09
 _TAKEN = 15.0  # an item that enters the list of the nearest by bits
 _SCORED = 20.0  # an item that is scored, and for each of its components:
@@ -93,14 +94,14 @@ class Nearest:
         threads: int = 1,
         expected: int = 10_000,
     ) -> None:
-        if measure not in _MEASURES:
-            raise OptionError(f"measure is {measure!r}: the nearest can be found by {', '.join(_MEASURES)}")
+        if measure not in SEARCHED:
+            raise OptionError(f"measure is {measure!r}: the nearest can be found by {', '.join(SEARCHED)}")
         if not 0.0 < recall <= 1.0:
             raise OptionError(f"recall is {recall!r}: it must be above 0 and at most 1")
         self.measure, self.recall, self.seed, self.threads, self.expected = measure, recall, seed, threads, expected
         vectors = self._checked(items, "items")
-        self._items = Side.of(_MEASURES[measure], vectors, scaled=measure == "cosine")
-        self.centred = measure != "cosine" or 6.0 * float(np.square(self._items.centre).sum()) > 1.0
+        self._items = Side.of(_SCANS[measure], vectors, scaled=measure_named(measure).scaled)
+        self.centred = not self._items.scaled or 6.0 * float(np.square(self._items.centre).sum()) > 1.0
         self._bits: dict[int, U64Array] = {}
         self._plans: dict[int, SearchPlan] = {}
         self.plan: SearchPlan | None = None
@@ -221,7 +222,7 @@ class Nearest:
     def _checked(self, values: ArrayLike, what: str) -> F32Array:
         """Vectors that can be compared; for the cosine none may be zero."""
         vectors = _vectors(values, what)
-        if self.measure == "cosine":
+        if measure_named(self.measure).scaled:
             zero = np.flatnonzero(~vectors.any(axis=1))
             if len(zero):
                 raise InputError(f"row {zero[0]} of the {what} is zero: it has no direction, and so no cosine")

@@ -21,8 +21,8 @@ from lookalike.io.writing.tabular import Tabular, beginning
 from lookalike.items.from_rows import Items, open_items
 from lookalike.items.ids import IdCollector, Ids
 from lookalike.key import sketch_seed
+from lookalike.measure_table import SEARCHED, check_measure, measure_named
 from lookalike.measures import Measure, measure_of
-from lookalike.scale import check_measure, order_of
 from lookalike.search.nearest import Nearest, SearchPlan
 from lookalike.types import BoolArray, Dense, F32Array, F64Array, I64Array
 from lookalike.wording.phrases import counted, measure_words
@@ -31,7 +31,6 @@ from lookalike.wording.progress import SILENT, Progress
 
 __all__ = ["LeftOut", "Neighbors", "find_neighbors"]
 
-_MEASURES = ("cosine", "euclidean", "manhattan")
 # So many of the vectors that are left out are told with what is wrong with them.
 _SHOWN = 5
 
@@ -158,12 +157,12 @@ def find_neighbors(
 ) -> Neighbors:
     """Search the items of a source; without queries each item searches the others."""
     name = check_measure(measure)
-    if name not in _MEASURES:
-        raise OptionError(f"measure is {measure!r}: the nearest can be found by {', '.join(_MEASURES)}")
+    if name not in SEARCHED:
+        raise OptionError(f"measure is {measure!r}: the nearest can be found by {', '.join(SEARCHED)}")
     if isinstance(k, bool) or not isinstance(k, int) or k < 1:
         raise OptionError(f"k is {k!r}: it must be a whole number, 1 or more")
     # No pair is too far apart to be told, so the limit is not looked at.
-    limit = 1.0 if order_of(name) is not None else None
+    limit = 1.0 if measure_named(name).is_distance else None
     config = make_config(
         measure=name, max_distance=limit, column=column, vectors=vectors, id=id, seed=seed, threads=threads,
         skip_bad=skip_bad,
@@ -171,7 +170,7 @@ def find_neighbors(
     items = open_items(source, config)
     if items.form != "vectors":
         raise InputError(f"the items are {items.form}: the nearest are found among vectors")
-    kind = measure_of(config, items.form, items.dimensions)
+    kind = measure_of(items.recipe)
     base = asked = _read(items, kind, "items", skip_bad, progress)
     if queries is not None:
         # Queries may have the same id column; otherwise they have their natural ids, or row numbers.

@@ -35,7 +35,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lookalike.errors import OptionError
-from lookalike.scale import DISTANCES, order_of
+from lookalike.measure_table import DISTANCES, SIMILARITIES, Slots, measure_named
 
 __all__ = [
     "FAMILIES",
@@ -120,7 +120,7 @@ class Stable:
     @classmethod
     def named(cls, measure: str, width: float) -> Self:
         """The family of a distance that has a name."""
-        order = order_of(measure)
+        order = measure_named(measure).order
         if order is None:
             raise OptionError(f"measure={measure!r}: one of {', '.join(DISTANCES)} is needed")
         return cls(order, width)
@@ -209,18 +209,25 @@ def _between(order: float, u: Array) -> Array:
     return np.asarray(np.where(u < 1e-3, density * u - curvature * u**3 / 12.0, p))
 
 
-FAMILIES: dict[str, Family] = {"cosine": cosine, "hamming": hamming, "jaccard": jaccard, "weighted-jaccard": jaccard}
+_OF_SLOTS: dict[Slots, Family] = {
+    Slots.MINHASH: jaccard,
+    Slots.WEIGHTED_MINHASH: jaccard,
+    Slots.SIGNS: cosine,
+    Slots.SAMPLED_BITS: hamming,
+}
+FAMILIES: dict[str, Family] = {
+    name: _OF_SLOTS[measure_named(name).slots] for name in SIMILARITIES if measure_named(name).slots is not Slots.NONE
+}
 
 
 def is_stable(measure: str) -> bool:
     """Whether a measure is a distance with stable projections, which exist for orders up to 2."""
-    order = order_of(measure)
-    return order is not None and order <= 2.0
+    return measure_named(measure).slots is Slots.STABLE
 
 
 def family_of(measure: str, width: float | None = None) -> Family:
     """The family of a measure; a stable projection has a width."""
-    order = order_of(measure)
+    order = None if measure in FAMILIES else measure_named(measure).order
     if order is not None:
         if width is None:
             raise OptionError(f"measure={measure!r}: it has a width: Stable({order:g}, width) is needed")

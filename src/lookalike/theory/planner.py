@@ -42,7 +42,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lookalike.errors import OptionError
-from lookalike.scale import order_of
+from lookalike.measure_table import PlannedBy, Slots, measure_named
 from lookalike.theory import draw
 from lookalike.theory.checks import real, share, whole
 from lookalike.theory.curve import candidate_probability, panels
@@ -145,7 +145,7 @@ class Plan:
     @property
     def is_distance(self) -> bool:
         """Whether the measure is a distance, so that pairs count up to the threshold instead of from it on."""
-        return order_of(self.measure) is not None
+        return measure_named(self.measure).is_distance
 
     @property
     def family(self) -> Family:
@@ -160,7 +160,12 @@ class Plan:
     @property
     def shape(self) -> str:
         """The choice in words, such as "16 bands of 6 rows"."""
-        return JOINED if self.measure == "containment" else _shape(self.bands, self.rows, self.width)
+        return JOINED if self.joined else _shape(self.bands, self.rows, self.width)
+
+    @property
+    def joined(self) -> bool:
+        """Whether all pairs are found by an exact join, whatever was planned."""
+        return measure_named(self.measure).planned_by is PlannedBy.JOIN
 
     @property
     def top(self) -> float:
@@ -242,15 +247,14 @@ def plan(
 
     Deterministic: no clock and no random number; equal costs go to fewer slots.
     """
-    if measure == "containment":
-        return _join(threshold, recall, bands, rows, items, set_size)
-    distance = order_of(measure) is not None
-    if distance:
+    traits = measure_named(measure)
+    if traits.planned_by is PlannedBy.JOIN:
+        return _join(measure, threshold, recall, bands, rows, items, set_size)
+    if traits.is_distance:
         threshold = _positive("max_distance", threshold)
         if not is_stable(measure):
             return _without_family(measure, threshold, recall, items, set_size, allowed=exhaustive and bands is None)
     else:
-        family_of(measure)
         threshold = share("threshold", threshold, open_top=False)
     recall = share("recall", recall, open_top=True)
     items = whole("items", items)
@@ -260,7 +264,7 @@ def plan(
     spread = _distribution(background, measure, threshold)
     searches = [
         _Search(family_of(measure, width), width, threshold, items, prices, *spread, most)
-        for width in ([threshold * each for each in WIDTHS] if distance else [None])
+        for width in ([threshold * each for each in WIDTHS] if traits.is_distance else [None])
     ]
 
     if bands is None and rows is None:
@@ -269,7 +273,7 @@ def plan(
         whole_cost = searches[0].exhaustive() if exhaustive and prices.pair is not None else None
         few = whole_cost is not None and whole_cost.cost.verify * items <= MOMENT_NS
         # The price of a pair of sets is a guess at how much they share, and holds for a moment's worth of them.
-        if measure == "jaccard" and not few:
+        if traits.planned_by is PlannedBy.OPTIONS and not few:
             whole_cost = None
         if not found and whole_cost is None:
             raise OptionError(_out_of_reach(searches[0].slot, threshold, recall, most))
@@ -333,14 +337,16 @@ def _without_family(
     return Plan(measure, threshold, recall, 0, 0, 1.0, items, pairs, cost, ITEM_BYTES, why, ())
 
 
-def _join(threshold: float, recall: float, bands: int | None, rows: int | None, items: int, set_size: float) -> Plan:
+def _join(
+    measure: str, threshold: float, recall: float, bands: int | None, rows: int | None, items: int, set_size: float
+) -> Plan:
     """The plan for containment: always an exact join by rare elements, which finds every pair."""
     if bands is not None or rows is not None:
-        raise OptionError("containment has no bands and rows: it is an exact join by rare elements")
+        raise OptionError(f"{measure} has no bands and rows: it is {JOINED}")
     threshold, items = share("threshold", threshold, open_top=False), whole("items", items)
     set_size = _positive("set_size", set_size)
     return Plan(
-        measure="containment",
+        measure=measure,
         threshold=threshold,
         recall=share("recall", recall, open_top=True),
         bands=0,
@@ -372,7 +378,7 @@ def _positive(name: str, value: object) -> float:
 
 
 def _most_slots(measure: str) -> int:
-    return MOST_BITS if measure in ("cosine", "hamming") else MOST_SLOTS
+    return MOST_BITS if measure_named(measure).slots.are_bits else MOST_SLOTS
 
 
 def prior(measure: str = "jaccard") -> tuple[Array, Array]:
@@ -386,7 +392,8 @@ def prior(measure: str = "jaccard") -> tuple[Array, Array]:
     slot_probability(measure, 0.0)
     similarity, weight = panels(0.0, 1.0, count=32, order=12)
     shares = weight * np.exp(-similarity / PRIOR_MEAN)
-    return (cosine(similarity) if measure == "hamming" else similarity), shares / np.sum(shares)
+    seen = cosine(similarity) if measure_named(measure).slots is Slots.SAMPLED_BITS else similarity
+    return seen, shares / np.sum(shares)
 
 
 def _distribution(
@@ -404,7 +411,7 @@ def _distribution(
             f"background: similarities of shape {similarities.shape} and shares of shape {shares.shape}: "
             "two arrays of one length are needed"
         )
-    least, most = (0.0, math.inf) if is_stable(measure) else (-1.0 if measure == "cosine" else 0.0, 1.0)
+    least, most = measure_named(measure).least, math.inf if is_stable(measure) else 1.0
     # Written so that NaN fails too; 1e-6 forgives a cosine that float32 rounded past 1.
     if not np.all((similarities >= least - 1e-6) & (similarities <= most + 1e-6)):
         told = "distances of 0 or more" if is_stable(measure) else f"similarities of {measure} from {least:g} to 1"

@@ -6,7 +6,7 @@ Fixed numbers and no timings, so that a plan depends on nothing but its options.
 import math
 from dataclasses import dataclass
 
-from lookalike.scale import order_of
+from lookalike.measure_table import Slots, measure_named
 
 __all__ = ["BAND_NS", "JOIN_NS", "REREAD_NS", "SKETCH_NS", "VERIFY_NS", "Prices", "prices_of"]
 
@@ -36,7 +36,8 @@ class Prices:
 
 def prices_of(measure: str, size: float, *, sparse: bool = False) -> Prices:
     """The prices of a measure for items of so many elements or components (2 cores, AVX-512; ratios matter)."""
-    if measure == "cosine" and sparse:
+    traits = measure_named(measure, "bags" if sparse else None)
+    if traits.slots is Slots.SPARSE_SIGNS:
         # Features are scattered over 1,024 places, which are then rotated; a candidate is a merge of two bags.
         return Prices(
             slot=6.0 + size / 500.0,
@@ -47,21 +48,20 @@ def prices_of(measure: str, size: float, *, sparse: bool = False) -> Prices:
             at_once=1024,
             apart=128,
         )
-    if measure == "cosine":
+    if traits.slots is Slots.SIGNS:
         # A bit by structured rotation; a candidate by its signature; a pair by a matrix product.
         width = max(128, 1 << (math.ceil(size) - 1).bit_length())
-        pair = 0.15 + 0.0046 * size
+        pair = 0.15 + traits.component_ns * size
         return Prices(
             slot=5.0, band=BAND_NS, verify=12.0, again=3_000.0 + 2.0 * size, pair=pair, at_once=width, apart=128
         )
-    if measure == "hamming":
+    if traits.slots is Slots.SAMPLED_BITS:
         return Prices(slot=1.0, band=BAND_NS, verify=20.0, again=100.0, pair=12.0 + size / 256.0)
-    if order_of(measure) is not None:
-        # Euclidean by a matrix product, Manhattan by a kernel; other orders take a power of each component.
-        component = {"euclidean": 0.0046, "manhattan": 0.05}.get(measure, 4.2)
+    if traits.is_distance:
+        component = traits.component_ns
         verify = 20.0 + max(0.3, component) * size
         return Prices(2.0 + 0.045 * size, BAND_NS, verify=verify, again=2.0 * size, pair=0.15 + component * size)
-    if measure == "weighted-jaccard":
+    if traits.slots is Slots.WEIGHTED_MINHASH:
         pair = 50.0 + 5.0 * size
         return Prices(slot=100.0 + size / 10.0, band=BAND_NS, verify=pair, again=4.0 * REREAD_NS * size, pair=pair)
     # All pairs of sets are joined by their rare elements, which is less than this wherever most pairs share none.

@@ -19,8 +19,8 @@ from lookalike.config import make_config
 from lookalike.engines.local import planning_sample as sample
 from lookalike.io import open_source
 from lookalike.items.from_rows import open_items
-from lookalike.measures import Jaccard
-from lookalike.measures.shingled_texts import Texts
+from lookalike.measures import measure_of
+from lookalike.recipe import recipe_of
 from lookalike.twin.text import shingles
 from tests.near_copies import near_copies
 from tests.reference.sets import jaccard
@@ -29,7 +29,8 @@ from tests.reference.sets import jaccard
 def measured(items: Any, **options: Any) -> tuple[dict[float, float], int]:
     """{similarity, rounded up to a two hundredth: share of the pairs}, mean size."""
     config = make_config(shingle="word:2", **options)
-    found = sample.sample_items(open_items(open_source(items), config), Jaccard(Texts(config), None, 0), config)
+    opened = open_items(open_source(items), config)
+    found = sample.sample_items(opened, measure_of(opened.recipe), config)
     assert len(found.similarities) == len(found.shares) == 200
     shares = zip(found.similarities, found.shares, strict=True)
     return {float(s): float(share) for s, share in shares if share}, found.mean_size
@@ -110,7 +111,7 @@ def test_a_sample_of_the_first_rows_counts_what_it_read() -> None:
     texts = near_copies(6)
     config = make_config(shingle="word:2")
     items = open_items(open_source(texts, batch_rows=8), config)
-    measure = Jaccard(Texts(config), None, 0)
+    measure = measure_of(items.recipe)
     some, whole = sample.sample_items(items, measure, config, rows=20), sample.sample_items(items, measure, config)
     assert (some.items, some.rows) == (20, 20)
     assert (whole.items, whole.rows) == (len(texts), len(texts))
@@ -143,11 +144,11 @@ def test_a_sample_holds_no_more_rows_than_it_takes_and_is_the_same_in_any_batche
     rng = np.random.default_rng(5)
     texts = [" ".join(map(str, rng.integers(50, size=6))) for _ in range(3000)]
     whole, cut = sample._Smallest(), sample._Smallest()
-    config = make_config(shingle="word:2")
-    sets = Jaccard(Texts(config), None, 0).represent(pa.array(texts))
+    measure = measure_of(recipe_of(make_config(shingle="word:2"), "text"))
+    sets = measure.represent(pa.array(texts))
     whole.add(sets.fingerprints[:, 0], sets.offsets, sets.values, sets.sizes)
     for begin in range(0, 3000, 700):
-        part = Jaccard(Texts(config), None, 0).represent(pa.array(texts[begin : begin + 700]))
+        part = measure.represent(pa.array(texts[begin : begin + 700]))
         cut.add(part.fingerprints[:, 0], part.offsets, part.values, part.sizes)
         assert len(cut._rows) <= sample.SAMPLE_ITEMS
     assert cut.seen == whole.seen == 3000

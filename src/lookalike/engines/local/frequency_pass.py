@@ -22,15 +22,9 @@ from lookalike.wording.progress import Progress
 if TYPE_CHECKING:
     from lookalike.represent.document_counts import Allocate, Frequencies
 
-__all__ = ["count_frequencies", "needs_frequencies"]
+__all__ = ["count_frequencies"]
 
 _FILE = "frequencies.bin"
-
-
-def needs_frequencies(config: Config, form: str) -> bool:
-    """Whether the options need to know how many documents have each shingle."""
-    weighs = config.measure in ("weighted-jaccard", "cosine") and config.weights != "count"
-    return form == "text" and (weighs or config.max_share is not None)
 
 
 def count_frequencies(collection: Collection, config: Config, work: Work, progress: Progress) -> Frequencies:
@@ -44,7 +38,7 @@ def count_frequencies(collection: Collection, config: Config, work: Work, progre
             return Frequencies.from_state({name: file.read(name) for name in file.names}, allocate)
         except DamagedError as error:
             work.redo("frequencies", str(error))
-    texts = Texts(config)
+    texts = Texts(collection.items.recipe)
     found = Frequencies(allocate=allocate)
     room, ceiling = Room(config.memory, config.threads), Ceiling(config.memory)
 

@@ -22,12 +22,13 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.collide.fold import Folds
-from lookalike.config import Config
 from lookalike.engines.local.store.work_folder import Work, spilling
 from lookalike.items.collection import Collection
-from lookalike.measures.set_measures import whole_text
+from lookalike.measure_table import form_named
 from lookalike.measures.shingled_texts import Texts
+from lookalike.recipe import Recipe
 from lookalike.represent.literal import Element, digest, element_literals, packed, shingle_literals
+from lookalike.scale import Scale
 from lookalike.types import BoolArray, F64Array, I64Array
 from lookalike.wording.progress import Progress
 
@@ -40,13 +41,11 @@ _HELD = 2048
 class _Maker:
     """Makes of items what they are compared by."""
 
-    def __init__(self, config: Config, form: str) -> None:
-        self._texts = Texts(config) if form == "text" else None
-        self._of: Callable[[bytes], frozenset[Element]]
-        if form != "text":
-            self._of = element_literals
-        else:
-            shingle = whole_text(config) if config.exact else config.shingle
+    def __init__(self, recipe: Recipe) -> None:
+        self._texts: Texts | None = None
+        self._of: Callable[[bytes], frozenset[Element]] = element_literals
+        if form_named(recipe.form).is_text:
+            shingle, self._texts = recipe.shingle, Texts(recipe)
             self._of = lambda item: frozenset([item]) if shingle is None else shingle_literals(item, shingle)
 
     def packed(self, values: pa.Array) -> list[bytes]:
@@ -62,12 +61,12 @@ class _Maker:
         return digest(self._of(item), item)
 
 
-def split_folds(collection: Collection, config: Config, folds: Folds, progress: Progress) -> tuple[Folds, int]:
+def split_folds(collection: Collection, folds: Folds, progress: Progress) -> tuple[Folds, int]:
     """Folds of items that are identical indeed, and how many items only seemed to be."""
     together = folds.sizes[folds.leader] > 1
     if not together.any():
         return folds, 0
-    maker = _Maker(config, collection.items.form)
+    maker = _Maker(collection.items.recipe)
     place = np.cumsum(together) - 1
     prints = np.empty((int(together.sum()), 4), np.uint64)
     with progress.stage("reading identical items again", collection.size(), "B") as stage:
@@ -90,9 +89,9 @@ def split_folds(collection: Collection, config: Config, folds: Folds, progress: 
 class Literals:
     """What the items that share a bucket are made of, and whether two of them match by that."""
 
-    def __init__(self, config: Config, form: str, items: int, work: Work, *, directed: bool) -> None:
-        self._maker = _Maker(config, form)
-        self._threshold, self._directed = config.threshold, directed
+    def __init__(self, recipe: Recipe, scale: Scale, items: int, work: Work) -> None:
+        self._maker = _Maker(recipe)
+        self._threshold, self._directed = scale.limit, scale.is_directed
         self._begin, self._size = np.zeros(items, np.int64), np.zeros(items, np.int64)
         self._where = str(work.place)
         with spilling(self._where):

@@ -24,12 +24,13 @@ from lookalike.config import Config, check_options
 from lookalike.engines.local.cluster_matches import best_copies, cluster
 from lookalike.engines.local.compare_pass import Comparing, too_many
 from lookalike.engines.local.counts import Counts
-from lookalike.engines.local.frequency_pass import count_frequencies, needs_frequencies
+from lookalike.engines.local.frequency_pass import count_frequencies
 from lookalike.engines.local.literal_check import Literals, split_folds
 from lookalike.engines.local.matched import Matched, chance_of, matches_file
 from lookalike.engines.local.parts import MOST, Grouped, fold, group_bands
 from lookalike.engines.local.planning import Expected, more_memory, plan_run
 from lookalike.engines.local.room import give_back_memory
+from lookalike.engines.local.run_audit import Auditing
 from lookalike.engines.local.sketch_pass import Sketched, sketch
 from lookalike.engines.local.specimens import choose
 from lookalike.engines.local.store.matches import Matches
@@ -38,7 +39,8 @@ from lookalike.errors import OptionError
 from lookalike.io.source import Source
 from lookalike.items.collection import Collection, open_collection
 from lookalike.items.from_rows import Items
-from lookalike.measures import Judge, default_measure, measure_of
+from lookalike.measure_table import Slots, form_named
+from lookalike.measures import Judge, measure_of
 from lookalike.theory import Plan
 from lookalike.types import BoolArray, I64Array
 from lookalike.wording.progress import SILENT, Progress
@@ -98,24 +100,26 @@ class _LocalRun:
         self.collection = open_collection(source, against, config)
         items = self.collection.items
         check_options(config, items.form)
-        self.config = config = replace(config, measure=config.measure or default_measure(items.form))
+        self.config = config = replace(config, measure=config.measure or form_named(items.form).measure)
         self.keep = parse_keep(config.keep)
         self.seconds: dict[str, float] = {}
         self._begun = time.perf_counter()
-        frequencies = None
-        if needs_frequencies(config, items.form):
-            frequencies = count_frequencies(self.collection, config, work, progress)
+        self.frequencies = None
+        if items.recipe.needs_frequencies:
+            self.frequencies = count_frequencies(self.collection, config, work, progress)
             self._lap("counting shingles")
-        self.plan, self.expected = plan_run(self.collection, config, frequencies, progress, verb)
-        self.measure = measure_of(config, items.form, items.dimensions, self.plan, frequencies)
+        self.plan, self.expected = plan_run(self.collection, config, self.frequencies, progress, verb)
+        self.recipe = items.recipe.planned(self.plan)
+        self.measure = measure_of(self.recipe, self.frequencies)
         if self.expected is not None and self.plan is not None:
             progress.note(_announcement(self.plan, self.expected, items.form))
 
     def find(self) -> Found:
         """All stages; those that an earlier process finished are taken over."""
         sketched = sketch(
-            self.collection, self.measure, self.plan, self.config, self.keep, self.counts, self.work, self.progress
-        )
+            self.collection, self.recipe, self.frequencies, self._audit(), self.config, self.keep, self.counts,
+            self.work, self.progress,
+        )  # fmt: skip
         self._lap("reading and sketching")
         result = Matched.load(self.work, self.plan, self.config.scale, self._for_matches())
         if result is None:
@@ -124,11 +128,18 @@ class _LocalRun:
                 result.save(self.work)
         return Found(self.collection, self.config, self.plan, sketched, result, self.expected)
 
+    def _audit(self) -> Auditing | None:
+        """The audit, where one is asked for and there is more to look for than identical items."""
+        if not self.config.audit or self.plan is None:
+            return None
+        # Items of the other collection are not compared with one another: from which item on is known when they end.
+        return Auditing(self.config, self.measure, 0 if self.collection.against is None else 2**62)
+
     def _match(self, sketched: Sketched) -> Matched:
         config, counts, sketches = self.config, self.counts, sketched.sketches
         folds = fold(sketches, config.memory // 4, self.collection.references)
         if config.verify_text:
-            folds, counts.refused_identical = split_folds(self.collection, config, folds, self.progress)
+            folds, counts.refused_identical = split_folds(self.collection, folds, self.progress)
             self._lap("reading identical items again")
         counts.identical = folds.identical
         if self.verb == "pairs" and folds.within > config.max_pairs:
@@ -160,7 +171,7 @@ class _LocalRun:
             self.collection, self.measure, judge, config.scale, folds, counts, self.work, config.memory,
             config.threads, self.progress, self.verb == "pairs", config.max_pairs, specimens, fingerprints,
             self._literals(len(sizes)), config.cluster == "components",
-            config.verify == "exact" and self.measure.name == "jaccard",
+            config.verify == "exact" and self.recipe.traits.slots is Slots.MINHASH,
         )  # fmt: skip
         del fingerprints
         try:
@@ -220,9 +231,7 @@ class _LocalRun:
         """What compares matches by what they are made of, where that is asked for and there are any."""
         if not self.config.verify_text or self.plan is None:
             return None
-        return Literals(
-            self.config, self.collection.items.form, items, self.work, directed=self.config.scale.is_directed
-        )
+        return Literals(self.recipe, self.config.scale, items, self.work)
 
     def _for_matches(self) -> int:
         """Bytes of matches that may be held: they stand beside the rows, and are sorted there."""

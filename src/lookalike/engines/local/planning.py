@@ -19,15 +19,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.config import Config
-from lookalike.engines.local.frequency_pass import count_frequencies, needs_frequencies
+from lookalike.engines.local.frequency_pass import count_frequencies
 from lookalike.engines.local.planning_sample import Sample, sample_items
 from lookalike.engines.local.store.work_folder import Work
 from lookalike.errors import InputError
 from lookalike.io.source import Source, locating
 from lookalike.items.collection import Collection, open_collection
 from lookalike.items.from_rows import Items
-from lookalike.measures import default_measure, is_binary_like, is_list, measure_of
-from lookalike.scale import order_of
+from lookalike.measure_table import PlannedBy, Slots, form_named, measure_named
+from lookalike.measures import is_binary_like, is_list, measure_of
 from lookalike.theory import Plan, plan
 from lookalike.theory.planner import MOMENT_NS
 from lookalike.theory.prices import prices_of
@@ -108,10 +108,11 @@ def plan_run(
     """The plan of a run and what to expect of it; identical items need no plan, short runs no expectation."""
     if config.exact:
         return None, None
-    if config.scale.measure == "containment":
-        return plan(config.threshold, config.recall, bands=config.bands, rows=config.rows, measure="containment"), None
+    measure = config.scale.traits
+    if measure.planned_by is PlannedBy.JOIN:
+        return plan(config.threshold, config.recall, bands=config.bands, rows=config.rows, measure=measure.name), None
     rows = _count_rows(collection, progress)
-    if config.scale.measure != "jaccard":
+    if measure.planned_by is PlannedBy.SAMPLE:
         chosen, sample = _plan_on_sample(collection, config, frequencies, rows)
         expected = _expected(chosen, sample, _items(sample, rows), config, collection.items.form, verb)
         return chosen, expected if expected.seconds >= _WORTH_SAYING else None
@@ -125,8 +126,7 @@ def plan_run(
     if rows < LONG_RUN and stored < _LARGE:
         return given, None
     ours = collection.items
-    measure = measure_of(config, ours.form, ours.dimensions, frequencies=frequencies)
-    sample = sample_items(ours, measure, config, rows=_SAMPLE_ROWS)
+    sample = sample_items(ours, measure_of(ours.recipe, frequencies), config, rows=_SAMPLE_ROWS)
     items = _items(sample, rows)
     text = int(items * sample.text_bytes / max(1, sample.items))
     if (rows < LONG_RUN and text < _LONG_TEXT) or sample.items < 2:
@@ -164,7 +164,7 @@ def _amount(values: pa.Array) -> int:
 def _plan_few(collection: Collection, config: Config, frequencies: Frequencies | None) -> Plan | None:
     """A plan to compare all sets of a small collection, if that takes no longer than a moment."""
     ours = collection.items
-    measure = measure_of(config, ours.form, ours.dimensions, frequencies=frequencies)
+    measure = measure_of(ours.recipe, frequencies)
     items = elements = amount = 0
     for part in collection.parts:
         batches = part.batches()
@@ -177,7 +177,8 @@ def _plan_few(collection: Collection, config: Config, frequencies: Frequencies |
                 with locating(batch.batch, part.source, batch.rows):
                     sizes = measure.represent(batch.values, batch.groups).sizes
                 items, elements = items + len(sizes), elements + int(sizes.sum())
-                if items * (items - 1) / 2 * (prices_of("jaccard", elements / max(1, items)).pair or 0.0) > MOMENT_NS:
+                price = prices_of(config.scale.measure, elements / max(1, items)).pair or 0.0
+                if items * (items - 1) / 2 * price > MOMENT_NS:
                     return None
     mean = max(1.0, elements / max(1, items))
     found = plan(config.threshold, config.recall, items=max(2, items), set_size=mean, exhaustive=True)
@@ -188,11 +189,11 @@ def plan_for(config: Config, count: int, source: Source) -> Plan:
     """The plan of the options for so many items, on a sample of them."""
     collection = open_collection(source, None, config)
     items = collection.items
-    config = replace(config, measure=config.measure or default_measure(items.form))
+    config = replace(config, measure=config.measure or form_named(items.form).measure)
     frequencies = None
-    if needs_frequencies(config, items.form):
+    if items.recipe.needs_frequencies:
         frequencies = count_frequencies(collection, config, Work(), SILENT)
-    measure = measure_of(config, items.form, items.dimensions, frequencies=frequencies)
+    measure = measure_of(items.recipe, frequencies)
     sample = sample_items(items, measure, config)
     if sample.rows == 0:
         raise InputError("there are no items in the sample")
@@ -204,13 +205,13 @@ def _plan_on_sample(
 ) -> tuple[Plan, Sample]:
     """The plan for measures whose items may be anything: how alike they are in general only a sample tells."""
     items = collection.items
-    measure = measure_of(config, items.form, items.dimensions, frequencies=frequencies)
+    measure = measure_of(items.recipe, frequencies)
     sample = sample_items(items, measure, config, rows=_SAMPLE_ROWS)
     count = max(2, _items(sample, rows))
     # All pairs are compared in memory, and without looking at groups. How much memory there is must not decide, or
     # results would depend on it; only where nothing else is possible may it be more.
-    order = order_of(config.scale.measure)
-    most = _SCANNED if order is None or order <= 2.0 else max(_SCANNED, config.memory // 2)
+    hashed = config.scale.traits.slots is not Slots.NONE
+    most = _SCANNED if hashed else max(_SCANNED, config.memory // 2)
     fits = count * (items.dimensions or 1) * 4 <= most
     exhaustive = config.group_by is None and config.verify == "exact" and fits
     return _on_sample(items, config, sample, count, exhaustive=exhaustive), sample
@@ -231,7 +232,7 @@ def _on_sample(items: Items, config: Config, sample: Sample, count: int, *, exha
         background=background if sample.pairs else None,
         measure=config.scale.measure,
         exhaustive=exhaustive,
-        sparse=items.form in ("bags", "text"),
+        sparse=measure_named(scale.measure, items.form).slots is Slots.SPARSE_SIGNS,
     )
 
 
@@ -249,7 +250,7 @@ def _expected(chosen: Plan, sample: Sample, items: int, config: Config, form: st
     text = int(items * sample.text_bytes / max(1, sample.items))
     meeting = _MEETING if config.verify != "none" else 0.0
     cost = chosen.cost.sketch + chosen.cost.band + chosen.cost.verify + _ITEM_NS
-    if form in ("vectors", "bits", "columns"):
+    if form_named(form).has_dimensions:
         cpu = _DENSE * items * (cost + chosen.cost.reread)
     else:
         cpu = text * (2 * _READ_NS + (1 + meeting) * _SHINGLE_NS) + items * cost
@@ -260,7 +261,7 @@ def _expected(chosen: Plan, sample: Sample, items: int, config: Config, form: st
     rows = int(meeting * items * sample.mean_size * 8)
     held = items * _HELD_BYTES
     spilled = (keys if keys > config.memory // 4 else 0) + (rows if rows > config.memory // 2 else 0)
-    buckets = items * chosen.bands * _BUCKET_BYTES if form in ("vectors", "bits") and not chosen.exhaustive else 0
+    buckets = items * chosen.bands * _BUCKET_BYTES if form_named(form).dense and not chosen.exhaustive else 0
     memory = max(min(config.memory, keys + held + rows), buckets)
     return Expected(round(seconds, 1), memory + _PROGRAM_BYTES, spilled, items, text, max(0, memory - config.memory))
 

@@ -15,6 +15,7 @@ from lookalike.certify.overlap_audit import OverlapAudit
 from lookalike.certify.row_audit import RowAudit
 from lookalike.config import Config
 from lookalike.key import sketch_seed
+from lookalike.measure_table import AuditKind
 from lookalike.measures import Judge, Measure
 from lookalike.types import Dense, Sets
 
@@ -43,8 +44,9 @@ class Auditing:
         judge = judge.plain()
         self._judge: Judge = judge
         self._audit: Audit | RowAudit
-        self._rows = OverlapAudit if config.scale.is_directed or hasattr(judge, "overlap") else RowAudit
-        if judge.has_elements and self._rows is RowAudit:
+        kind = measure.recipe.traits.audit
+        self._rows = OverlapAudit if kind is AuditKind.OVERLAP else RowAudit
+        if kind is AuditKind.INDEX:
             self._audit = Audit(
                 config.threshold, sample=config.audit, seed=sketch_seed(config.seed), probe_from=probe_from
             )

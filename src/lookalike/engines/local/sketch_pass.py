@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +17,6 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from lookalike.certify.audit import Audited
-from lookalike.certify.sample_index import ranks_of
 from lookalike.certify.step_checks import ItemCheck
 from lookalike.cluster.keep import KeepPolicy, KeepValues
 from lookalike.collide.group import PROBE
@@ -35,12 +34,17 @@ from lookalike.io.source import Source, describe, locating
 from lookalike.items.collection import Collection, rows_from
 from lookalike.items.from_rows import ItemBatch, ItemPiece, Items
 from lookalike.items.ids import IdCollector, Ids
-from lookalike.measures import Measure, is_binary_like, is_list
-from lookalike.theory import Plan
+from lookalike.measure_table import Slots, form_named
+from lookalike.measures import is_binary_like, is_list
+from lookalike.measures.sketch_batch import represent_batch, set_apart, sketch_items
+from lookalike.recipe import Recipe
 from lookalike.threads.ordered import ordered_flat_map
 from lookalike.types import Dense, I64Array, Sets, U32Array
 from lookalike.wording.printable import spelled
 from lookalike.wording.progress import Progress
+
+if TYPE_CHECKING:
+    from lookalike.represent.document_counts import Frequencies
 
 __all__ = ["Sketched", "sketch"]
 
@@ -120,8 +124,9 @@ class _Worked:
 
 def sketch(
     collection: Collection,
-    measure: Measure,
-    planned: Plan | None,
+    recipe: Recipe,
+    frequencies: Frequencies | None,
+    audit: Auditing | None,
     config: Config,
     keep: KeepPolicy,
     counts: Counts,
@@ -129,11 +134,6 @@ def sketch(
     progress: Progress,
 ) -> Sketched:
     """Read every item once."""
-    audit = None
-    if config.audit and planned is not None:
-        # Items of the other collection are not compared with one another: from which item on is known when they end.
-        probe_from = 0 if collection.against is None else 2**62
-        audit = Auditing(config, measure, probe_from)
     passing = _Passing(collection, keep, counts, audit, config.report_by, skip_bad=config.skip_bad)
     sketches = Sketches(work, config.memory // 4, passing.state)
     passing.sketches = sketches
@@ -144,8 +144,8 @@ def sketch(
         passing.restore(chunk, last=chunk is chunks[-1])
 
     room, ceiling = Room(config.memory, config.threads), Ceiling(config.memory)
-    check = _item_check(collection, planned, config)
-    each = _bytes_each(planned)
+    check = _item_check(recipe, config)
+    each = _bytes_each(recipe)
     most = items_at_once(config.memory, config.threads, each)
 
     def worked(columns: list[str], piece: ItemPiece) -> Iterator[_Worked]:
@@ -153,16 +153,15 @@ def sketch(
 
     def sketched(batch: ItemBatch, columns: list[str]) -> _Worked:
         with room.enter(batch, collection.items.source):
-            items = _apart(measure.represent(batch.values, batch.groups), batch.rows, passing.part)
-        keys = measure.keys(items)
+            items = represent_batch(batch.values, batch.groups, recipe, frequencies)
+        made = sketch_items(set_apart(items, batch.rows, passing.part), recipe)
         lengths = _lengths(batch.values) if keep.kind in ("longest", "shortest") else None
         rows = batch.rows if config.unit != "document" else None
-        prints = np.ascontiguousarray(items.fingerprints.T)
         checked = (0, 0)
-        if check is not None and isinstance(items, Sets):
-            checked = check.differing(batch.rows, batch.values, items, keys)
-        sketch = SketchBatch(prints, keys, items.sizes.astype(np.uint32), lengths, rows)
-        return _Worked(_without_values(batch, columns), sketch, items, checked)
+        if check is not None and isinstance(made.items, Sets):
+            checked = check.differing(batch.rows, batch.values, made.items, made.keys)
+        kept = SketchBatch(made.fingerprints, made.keys, made.sizes, lengths, rows)
+        return _Worked(_without_values(batch, columns), kept, made.items, checked)
 
     if (finished := work.finished("sketch")) is None:
         try:
@@ -201,20 +200,19 @@ def sketch(
     )  # fmt: skip
 
 
-def _bytes_each(planned: Plan | None) -> int:
+def _bytes_each(recipe: Recipe) -> int:
     """What it takes to sketch an item, however short it is: its slots, and its keys, which are turned by bands."""
-    return 0 if planned is None else planned.bands * (4 * planned.rows + 16)
+    return recipe.bands * (4 * recipe.rows + 16)
 
 
-def _item_check(collection: Collection, planned: Plan | None, config: Config) -> ItemCheck | None:
+def _item_check(recipe: Recipe, config: Config) -> ItemCheck | None:
     """What makes some items again: of Jaccard, where an item is nothing but its own text or set."""
-    form = collection.items.form
-    changed = config.html or config.max_share is not None or config.shingle.tokens is not None or config.group_by
-    if config.scale.measure != "jaccard" or form not in ("text", "sets") or changed or not config.audit:
+    tokens = recipe.shingle is not None and recipe.shingle.tokens is not None
+    changed = recipe.html or recipe.max_share is not None or tokens or recipe.grouped
+    plain = recipe.traits.slots is Slots.MINHASH and form_named(recipe.form).literal
+    if not plain or changed or not config.audit or not recipe.bands:
         return None
-    if planned is None or not planned.bands:
-        return None
-    return ItemCheck(planned.bands, planned.rows, config.seed, config.shingle if form == "text" else None)
+    return ItemCheck(recipe.bands, recipe.rows, recipe.seed, recipe.shingle)
 
 
 def _taken_up(sketches: Sketches, work: Work, *, whole: bool) -> list[Arrays]:
@@ -350,9 +348,8 @@ class _Passing:
             counts.empty += int((done.sketch.sizes == 0).sum())
             counts.short += done.items.short
             counts.invalid_utf8 += done.items.invalid
-            if isinstance(done.items, Sets):
-                for name, number in done.items.noted.items():
-                    setattr(counts, name, getattr(counts, name) + number)
+            for name, number in done.items.noted.items():
+                setattr(counts, name, getattr(counts, name) + number)
         if self.audit is not None:
             counts.unaudited_items += self.audit.add(self._first + self._items, done.items)
         self._read[self.part] += rows
@@ -433,19 +430,6 @@ class _Passing:
 def _without_values(batch: ItemBatch, columns: list[str]) -> ItemBatch:
     """The batch with these columns alone: what it was made of is not held until its turn comes."""
     return replace(batch, values=pa.nulls(0), batch=replace(batch.batch, rows=batch.batch.rows.select(columns)))
-
-
-def _apart(items: Sets | Dense, rows: I64Array, part: int) -> Sets | Dense:
-    """The same, with fingerprints of their own for bad items: what cannot be compared is identical to nothing.
-
-    Such items are vectors, of which a row holds one.
-    """
-    if not items.bad:
-        return items
-    bad = np.array([place for place, _ in items.bad])
-    fingerprints = items.fingerprints.copy()
-    fingerprints[bad] = ranks_of(rows[bad], part)[:, None] ^ np.array([0, 1], np.uint64)
-    return replace(items, fingerprints=fingerprints)
 
 
 def _lengths(values: pa.Array) -> I64Array:

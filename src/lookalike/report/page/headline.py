@@ -6,7 +6,7 @@ from lookalike.report.page.charts import bar
 from lookalike.report.page.fields import Fields, count, number, sentences, strings, words
 from lookalike.report.page.layout import Section, unordered
 from lookalike.report.page.markup import Markup, join, tag
-from lookalike.report.page.measure import limit, measured, told
+from lookalike.report.page.measure import is_identity, limit, measured, told
 from lookalike.report.page.numbers import of_all, whole
 from lookalike.wording.phrases import counted
 
@@ -62,7 +62,7 @@ def _removed(report: Fields) -> int | None:
 def _meaning(report: Fields) -> str:
     """What the removed items and the kept ones have to do with each other."""
     noun, removed = unit(report), _removed(report)
-    identity = words(report, "measure") == "identity"
+    identity = is_identity(report)
     alike = f"{measured(report)} {limit(report)}".strip()
     if count(report, "kept") is None or removed is None:
         if number(report, "threshold") is None:
@@ -147,5 +147,5 @@ def _pairs(report: Fields) -> tuple[str, str, str] | None:
     pairs, at = count(report, "pairs"), limit(report)
     if pairs is None:
         return None
-    note = f"at {at}" if at and words(report, "measure") != "identity" else ""
+    note = f"at {at}" if at and not is_identity(report) else ""
     return "pairs found", whole(pairs), "not compared" if words(report, "verify") == "none" else note

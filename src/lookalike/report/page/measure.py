@@ -15,6 +15,7 @@ __all__ = [
     "axis_title",
     "compares_all",
     "is_distance",
+    "is_identity",
     "limit",
     "measured",
     "of_text",
@@ -22,6 +23,11 @@ __all__ = [
     "told",
     "told_of",
 ]
+
+
+def is_identity(report: Fields) -> bool:
+    """Whether only identical items were looked for."""
+    return words(report, "measure") == "identity"
 
 
 def is_distance(report: Fields) -> bool:

@@ -7,7 +7,7 @@ from lookalike.report.page.fields import Fields, count, number, record, records,
 from lookalike.report.page.headline import unit
 from lookalike.report.page.layout import Section, table, terms, unordered
 from lookalike.report.page.markup import Markup, cut, foldout, join, name, tag
-from lookalike.report.page.measure import compares_all, is_distance, measured, of_text, plan_words, told
+from lookalike.report.page.measure import compares_all, is_distance, is_identity, measured, of_text, plan_words, told
 from lookalike.report.page.numbers import NONE, bytes_text, of_all, probability, seconds_text, whole
 from lookalike.wording.phrases import counted
 
@@ -175,9 +175,9 @@ def _stages(report: Fields) -> Markup | None:
 
 def _words(report: Fields) -> str:
     """The way from items to what is kept, as far as the fields tell it."""
-    noun, measure, threshold = unit(report), words(report, "measure"), number(report, "threshold")
+    noun, threshold = unit(report), number(report, "threshold")
     said = []
-    if measure == "identity":
+    if is_identity(report):
         said.append(f"Only identical {noun}s were looked for.")
     elif words(report, "compared"):
         said.append(_compared(report))
