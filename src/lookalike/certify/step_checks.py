@@ -8,8 +8,9 @@ What the audit could not notice in its sample, because near-duplicates are few, 
                         must be among the matches: a verifier that skips one in thirty candidates shows in 250 of them.
 
 Row i is drawn with the chance n/(i+1), or surely if that is more than 1, by a hash of its number, and of a row with
-several items one of them: about n·(1 + ln(rows/n)), without knowing how many will come. So what is checked does not depend on batches or threads. Of
-buckets those are drawn whose key ends in so many zeros that some 65,000 items are in all of them.
+several items one of them: about n·(1 + ln(rows/n)), without knowing how many will come. So what is checked does not
+depend on batches or threads. Of buckets those are drawn whose key ends in so many zeros that some 65,000 items are in
+all of them.
 """
 
 from __future__ import annotations
