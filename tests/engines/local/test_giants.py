@@ -30,6 +30,7 @@ from lookalike.engines.local.store.stored_rows import StoredRows
 from lookalike.io import open_source
 from lookalike.measures.set_measures import SetJudge
 from lookalike.twin import hashing
+from lookalike.verify.verifier import Verifier
 from tests.reference import collection
 from tests.reference import sets as reference
 from tests.templates import KINDS, templates
@@ -297,7 +298,7 @@ def test_leaders_and_what_they_leave_cover_all_matches(kind: str, threshold: flo
     join = joined(items, threshold, memory)
     rng = np.random.default_rng(seed)
     rank = rng.permutation(len(items))
-    leading = Leading(join, SetJudge(threshold), rank[join.rows], np.ones(len(items), np.bool_))
+    leading = Leading(join, Verifier(SetJudge(threshold), join.store), rank[join.rows], np.ones(len(items), np.bool_))
     truth = set(reference.all_pairs(items, threshold))
     alive, met = np.ones(len(items), np.bool_), set()
     for _ in range(4):
@@ -330,7 +331,7 @@ def test_who_was_led_by_an_item_that_is_led_itself_is_compared_with_the_last_lea
     rows = [{2, *template}, {1, 2, *template}, *({1, 100 + i, *template} for i in range(4))]
     rows += [{2, 200 + i, *template} for i in range(3)]
     join = joined(rows, 0.5)
-    leading = Leading(join, SetJudge(0.5), join.rows, np.ones(len(rows), np.bool_))
+    leading = Leading(join, Verifier(SetJudge(0.5), join.store), join.rows, np.ones(len(rows), np.bool_))
     left, right, _ = leading.run(np.ones(len(rows), np.bool_))
     assert dict(zip(left.tolist(), right.tolist(), strict=True)) == {2: 1, 3: 1, 4: 1, 5: 1, 1: 0, 6: 0, 7: 0, 8: 0}
     assert sorted(candidates_of(leading)) == [(0, 2), (0, 3), (0, 4), (0, 5)]
@@ -341,7 +342,7 @@ def test_what_is_known_is_not_asked_for_again() -> None:
     rows = [{*range(10), *range(100 * (i // 2), 100 * (i // 2) + 30)} for i in range(2, 10)]
     rows = [row | {10_000 + i} for i, row in enumerate(rows)]
     join = joined(rows, 0.8)
-    leading = Leading(join, SetJudge(0.8), join.rows, np.ones(len(rows), np.bool_))
+    leading = Leading(join, Verifier(SetJudge(0.8), join.store), join.rows, np.ones(len(rows), np.bool_))
     everyone = np.ones(len(rows), np.bool_)
     assert len(leading.run(everyone)[0]) == 0
     assert not leading.led.any()
@@ -368,7 +369,7 @@ def test_entries_are_made_as_many_as_fit_and_hardly_any_of_those_attached(monkey
     assert max(held) <= most < entries
 
     held.clear()
-    leading = Leading(join, SetJudge(0.8), join.rows, np.ones(len(rows), np.bool_))
+    leading = Leading(join, Verifier(SetJudge(0.8), join.store), join.rows, np.ones(len(rows), np.bool_))
     assert len(leading.run(np.ones(len(rows), np.bool_))[0]) == len(rows) - 1
     assert sum(held[1:]) <= 5
     assert max(held) <= most

@@ -42,6 +42,7 @@ from lookalike.measures import Judge, Measure, Represented, compares_elements
 from lookalike.scale import Scale
 from lookalike.threads.ordered import ordered_map
 from lookalike.types import BoolArray, F64Array, I64Array, Sets, U16Array, U32Array, U64Array
+from lookalike.verify.verifier import Verifier
 from lookalike.wording.progress import Progress
 
 __all__ = ["Comparing", "Led"]
@@ -323,10 +324,9 @@ class Comparing:
         self, lists: Lists, items: I64Array, matches: Matches, tally: PairTally | None, rank: I64Array | None
     ) -> list[Led]:
         """Lead the lists that are large, and compare the others."""
-        assert self.judge is not None
         mine = items[lists.rows]
         own = mine >= self.collection.references
-        leading = Leading(lists, self.judge, mine if rank is None else rank[mine], own)
+        leading = Leading(lists, self._verifier(lists.store), mine if rank is None else rank[mine], own)
         led = Led(items, leading)
         self.lead(led, None, matches, tally)
         self.counts.led_items += int(leading.led.sum())
@@ -346,14 +346,8 @@ class Comparing:
 
     def _matching(self, store: StoredRows, left: I64Array, right: I64Array) -> tuple[I64Array, I64Array, F64Array]:
         """Of some pairs of rows those that match, with their similarity."""
-        assert self.judge is not None
         self.counts.candidates += len(left)
-        parts = [slice(at, at + _CHUNK // 4) for at in range(0, len(left), _CHUNK // 4)]
-        threads = self.threads if len(parts) > 1 else 1
-        compared = ordered_map(lambda part: self._scores(store, left[part], right[part]), parts, threads)
-        scores = np.concatenate([np.empty(0), *compared])
-        hit = scores >= self.judge.threshold
-        return left[hit], right[hit], self.judge.similarity(scores[hit])
+        return self._verifier(store).matches(left, right)[1:]
 
     def _scanned(
         self, giant: I64Array, store: StoredRows, items: I64Array, matches: Matches, tally: PairTally | None
@@ -364,7 +358,7 @@ class Comparing:
         if not self.all_pairs and count > LARGE:
             rng = np.random.default_rng(0)
             drawn = giant[rng.integers(count, size=_DRAWN)], giant[rng.integers(count, size=_DRAWN)]
-            hit = (self._scores(store, *drawn) >= judge.threshold) & (drawn[0] != drawn[1])
+            hit = (self._verifier(store).scores(*drawn) >= judge.threshold) & (drawn[0] != drawn[1])
             if float(hit.mean()) * count > _MANY:
                 return False
         elif self.all_pairs:
@@ -377,17 +371,15 @@ class Comparing:
             self._note(items[left], items[right], similarity, matches, tally)
         return True
 
-    def _scores(self, store: StoredRows, left: I64Array, right: I64Array) -> F64Array:
-        """The scores of some pairs of rows."""
+    def _verifier(self, store: StoredRows) -> Verifier:
         assert self.judge is not None
-        whole = store.take(0, len(store)) if store.file is None else None
-        return np.concatenate([*self._compared(store, whole, left, right, self.judge.threshold)])
+        return Verifier(self.judge, store, self.memory // (8 * self.threads), self._for_rows(), self.threads)
 
     def _likeness(self, store: StoredRows) -> Likeness | None:
         """The signatures of all rows, where they have some."""
         assert self.judge is not None
         if store.file is None:
-            return self.judge.likeness(*store.take(0, len(store)))
+            return self.judge.likeness(*store.whole())
         parts = [self.judge.likeness(*store.take(*block)) for block in store.blocks(self.memory // 16)]
         if not parts or parts[0] is None:
             return None
@@ -404,7 +396,7 @@ class Comparing:
         assert self.judge is not None
         left, right, count = lists.draw(_DRAWN)
         rows = of_item[left], of_item[right]
-        hit = (self._scores(store, *rows) >= self.judge.threshold) & (count > 0)
+        hit = (self._verifier(store).scores(*rows) >= self.judge.threshold) & (count > 0)
         weights = self.folds.weights(items[rows[0]], items[rows[1]]) * hit / np.maximum(1, count)
         about = total * float(weights.mean()) + self.pairs + self.folds.within
         self.progress.note(f"about {about:,.0f} pairs are expected")
@@ -461,14 +453,12 @@ class Comparing:
         for part, store in zip(self.parts, self.stores, strict=True):
             places = [np.minimum(np.searchsorted(part.items, each), len(part.items) - 1) for each in (left, right)]
             mine = np.flatnonzero((part.items[places[0]] == left) & (part.items[places[1]] == right))
-            rows = places[0][mine], places[1][mine]
-            whole = store.take(0, len(store)) if store.file is None else None
-            parts = self._compared(store, whole, *rows, self.judge.lowest)
-            out[mine] = self.judge.similarity(np.concatenate([np.empty(0), *parts]))
+            out[mine] = self._verifier(store).similarities(places[0][mine], places[1][mine])
             apart[mine] = False
         if apart.any():
             held = [(part.items, store) for part, store in zip(self.parts, self.stores, strict=True)]
-            rows_of = Scattered(self.collection, self.measure, self.judge, held, len(self.folds.leader))
+            gathered = self.memory // (8 * self.threads)
+            rows_of = Scattered(self.collection, self.measure, self.judge, held, len(self.folds.leader), gathered)
             out[apart] = rows_of.similarity(left[apart], right[apart])
         return out
 
@@ -476,56 +466,15 @@ class Comparing:
         self, store: StoredRows, tasks: Iterator[Task], items: I64Array
     ) -> Iterator[tuple[I64Array, I64Array, F64Array]]:
         """Of the candidate pairs of rows those that match, with their similarity; a task gives some of them."""
-        judge = self.judge
-        assert judge is not None
-        held: list[tuple[I64Array, U64Array]] = []
 
-        def compared(left: I64Array, right: I64Array) -> tuple[int, I64Array, I64Array, F64Array]:
-            if self.collection.references:
-                own = np.maximum(items[left], items[right]) >= self.collection.references
-                left, right = left[own], right[own]
-            whole = held[0] if held else None
-            scores = np.concatenate([np.empty(0), *self._compared(store, whole, left, right, judge.threshold)])
-            hit = scores >= judge.threshold
-            return len(left), left[hit], right[hit], judge.similarity(scores[hit])
+        def asked(left: I64Array, right: I64Array) -> BoolArray:
+            own: BoolArray = np.maximum(items[left], items[right]) >= self.collection.references
+            return own
 
-        def work(task: Task) -> list[tuple[int, I64Array, I64Array, F64Array]]:
-            return [compared(left, right) for left, right in task()]
-
-        def held_tasks() -> Iterator[Task]:
-            for task in tasks:
-                if not held and (store.file is None or store.nbytes <= self._for_rows()):
-                    held.append(store.take(0, len(store)))
-                yield task
-
-        for done in ordered_map(work, held_tasks(), self.threads):
-            for count, left, right, similarity in done:
-                self.counts.candidates += count
-                if len(left):
-                    yield left, right, similarity
-
-    def _compared(
-        self,
-        store: StoredRows,
-        whole: tuple[I64Array, U64Array] | None,
-        left: I64Array,
-        right: I64Array,
-        threshold: float,
-    ) -> Iterator[F64Array]:
-        """The similarities of the pairs in order, -1 below the threshold; rows that are not held are gathered."""
-        assert self.judge is not None
-        if whole is not None:
-            yield self.judge.compare(*whole, left, right, threshold)
-            return
-        rows = np.unique(np.concatenate([left, right]))
-        size = 8 * int((store.offsets[rows + 1] - store.offsets[rows]).sum())
-        if size > self.memory // (8 * self.threads) and len(left) > 1:
-            half = len(left) // 2
-            yield from self._compared(store, None, left[:half], right[:half], threshold)
-            yield from self._compared(store, None, left[half:], right[half:], threshold)
-            return
-        gathered = store.gather(rows)
-        yield self.judge.compare(*gathered, np.searchsorted(rows, left), np.searchsorted(rows, right), threshold)
+        for done in self._verifier(store).verified(tasks, asked if self.collection.references else None):
+            self.counts.candidates += done.compared
+            if len(done.left):
+                yield done.left, done.right, done.similarity
 
     def _own(self, left: I64Array, right: I64Array) -> tuple[I64Array, I64Array]:
         """The pairs of which at least one item is the run's own: those compared against are not compared."""
