@@ -22,6 +22,7 @@ import lookalike.engines.local.parts
 import lookalike.engines.local.pipeline
 from lookalike.collide.group import Groups
 from lookalike.config import Config, make_config
+from lookalike.engines.local.compare_pass import Comparing
 from lookalike.engines.local.giants import Join
 from lookalike.engines.local.leading import Leading
 from lookalike.engines.local.pipeline import Found, find
@@ -316,6 +317,31 @@ def test_leaders_and_what_they_leave_cover_all_matches(kind: str, threshold: flo
         for pair in truth - met:
             assert not set(pair) <= living - attached or set(pair) <= unexamined
         alive = rng.random(len(items)) < 0.7
+
+
+def test_kept_items_are_examined_again_until_none_of_them_match_and_no_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Signatures of whole lists suggest pairs with items that were removed, which match as often as one looks.
+
+    Each time but the last removes an item at least, so there are no more of them than items.
+    """
+    monkeypatch.setattr(lookalike.engines.local.giants, "_FULL", 1 << 12)
+    for module in (lookalike.engines.local.parts, lookalike.engines.local.giants, lookalike.engines.local.compare_pass):
+        monkeypatch.setattr(module, "MOST", 100)
+    items = templates("around", 0, items=1500)
+    times = 0
+    lead = Comparing.lead
+
+    def counted(self: Comparing, *arguments: Any) -> int:
+        nonlocal times
+        times += 1
+        assert times <= len(items)
+        return lead(self, *arguments)
+
+    monkeypatch.setattr(Comparing, "lead", counted)
+    removed = removed_of(found(items, "dedup", bands=None, rows=None))
+    assert times >= 2
+    pairs = pairs_of(found(items, "pairs", bands=None, rows=None))
+    assert not [pair for pair in pairs if removed.keys().isdisjoint(pair)]
 
 
 def candidates_of(leading: Leading) -> list[tuple[int, int]]:

@@ -406,26 +406,30 @@ class Comparing:
     def lead(self, led: Led, kept: BoolArray | None, matches: Matches, tally: PairTally | None = None) -> int:
         """Attach the items of giant lists, or those that are kept, to leaders, and compare what is left.
 
-        How many matches that gave. Among kept items each of them is new: a known one would have removed an end. Only
-        where nobody was led are all matches found, and tallied.
+        How many matches of kept items that gave: each of them removes an item. Signatures may suggest pairs of a kept
+        item and one that is not, too; they change nothing, and were they counted, there would be no end. Only where
+        nobody was led are all matches found, and tallied.
         """
         assert self.judge is not None
-        before = len(matches)
         leading, items = led.leading, led.items
         alive = np.ones(len(leading.rank), np.bool_)
         if kept is not None:
             alive &= kept[items[leading.source.rows]]
+        living = np.zeros(len(leading.source.store), np.bool_)
+        living[leading.source.rows] = alive
         compared = leading.compared
         left, right, scores = leading.run(alive)
         self.counts.candidates += leading.compared - compared
-        self._note(items[left], items[right], self.judge.similarity(scores), matches, None)
-        store = leading.source.store
+        store, new = leading.source.store, 0
+        new += self._note(items[left], items[right], self.judge.similarity(scores), matches, None, of=living[left])
         for left, right, similarity in self._verified(store, leading.candidates(), items):
-            self._note(items[left], items[right], similarity, matches, None if leading.led.any() else tally)
+            whole, both = None if leading.led.any() else tally, living[left] & living[right]
+            new += self._note(items[left], items[right], similarity, matches, whole, of=both)
             leading.matched(left, right)
         for left, right, similarity in self._verified(store, _tasks(leading.followers()), items):
-            self._note(items[left], items[right], similarity, matches, None)
-        return len(matches) - before
+            both = living[left] & living[right]
+            new += self._note(items[left], items[right], similarity, matches, None, of=both)
+        return new
 
     def match_again(self, left: I64Array, right: I64Array) -> BoolArray:
         """Which pairs of items match, by plain intersections of their rows where these are sets.
@@ -491,11 +495,14 @@ class Comparing:
         matches: Matches,
         tally: PairTally | None,
         hits: tuple[I64Array, U16Array] | None = None,
-    ) -> None:
+        of: BoolArray | None = None,
+    ) -> int:
+        """Note matches; how many there were of those that `of` marks."""
+        of = np.ones(len(left), np.bool_) if of is None else of
         if self.literals is not None:
             good, similarity = self.literals.confirmed(left, right)
             self.counts.refused_matches += int((~good).sum())
-            left, right, similarity = left[good], right[good], similarity[good]
+            left, right, similarity, of = left[good], right[good], similarity[good], of[good]
             hits = None if hits is None else _of_some(hits, good)
         weights = self.folds.weights(left, right)
         if tally is not None and len(left):
@@ -510,6 +517,7 @@ class Comparing:
         self.pairs += int(weights.sum())
         if self.all_pairs and self.pairs + self.folds.within > self.max_pairs:
             raise OptionError(too_many(self.pairs + self.folds.within, self.max_pairs, "at least "))
+        return int(of.sum())
 
 
 def _of_some(hits: tuple[I64Array, U16Array], good: BoolArray) -> tuple[I64Array, U16Array]:
