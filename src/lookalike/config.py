@@ -14,6 +14,7 @@ from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
+from lookalike.budget import Budget, Limits
 from lookalike.errors import OptionError
 from lookalike.key import MOST_SEED
 from lookalike.scale import Scale, check_measure, order_of
@@ -93,6 +94,16 @@ class Config:
         limit = self.max_distance if order_of(self.measure) is not None else self.threshold
         assert limit is not None, "a distance has its largest"
         return Scale(self.measure, limit)
+
+    @property
+    def budget(self) -> Budget:
+        """What each stage may hold of the memory."""
+        return Budget(self.memory, self.threads)
+
+    @property
+    def limits(self) -> Limits:
+        """How much of something is gone into."""
+        return Limits(self.max_pairs)
 
 
 def make_config(
