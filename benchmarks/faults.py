@@ -18,8 +18,9 @@ from unittest import mock
 import numpy as np
 
 import lookalike
+from lookalike.budget import Budget
 from lookalike.collide.buckets import Walk
-from lookalike.engines.local.compare_pass import Comparing
+from lookalike.engines.local.comparing import Comparing
 from lookalike.engines.local.store.matches import Matches
 from lookalike.measures.set_measures import Jaccard
 from lookalike.represent import text_sets as represent_text
@@ -73,14 +74,15 @@ def lost_part(stack: ExitStack, rng: np.random.Generator) -> None:
     """One of some 13 spilled parts is not compared."""
     whole = Comparing._compare
 
-    def for_rows(self: Comparing) -> int:
+    def for_rows(self: Budget, items: int) -> int:
         return 150_000
 
-    def compare(self: Comparing, part: Any, *arguments: Any) -> Any:
-        return [] if len(self.parts) > 1 and part is self.parts[len(self.parts) // 2] else whole(self, part, *arguments)
+    def compare(self: Comparing, held: Any) -> Any:
+        parts = self.held.parts
+        return [] if len(parts) > 1 and held is parts[len(parts) // 2] else whole(self, held)
 
     stack.enter_context(mock.patch.object(Comparing, "_compare", compare))
-    stack.enter_context(mock.patch.object(Comparing, "_for_rows", for_rows))
+    stack.enter_context(mock.patch.object(Budget, "rows", for_rows))
 
 
 def repeated_bands(stack: ExitStack, rng: np.random.Generator) -> None:

@@ -23,7 +23,7 @@ ROOT = Path(lookalike.__file__).parent
 LAYERS: list[dict[str, set[str]]] = [
     {"twin": set(), "types": set(), "wording": set()},
     {"errors": set(), "key": set()},
-    {"kernels": set(), "measure_table": set(), "shingle": set(), "threads": set()},
+    {"budget": set(), "kernels": set(), "measure_table": set(), "shingle": set(), "threads": set()},
     {"options": set(), "scale": set(), "spec": set()},
     {"config": set()},
     # The four steps, the mathematics, and what all reading and writing stands on.
@@ -74,7 +74,7 @@ ONLY = {
     "io.writing": {*_IO, "errors", "io.reading", "wording"},
     "io.making": {*_STEP, *_IO, "io.reading", "io.writing", "wording"},
     "io.copying": {*_IO, "errors", "io.reading", "io.writing", "threads"},
-    "engines.local.store": {*_STEP, *_IO, "collide", "io.writing"},
+    "engines.local.store": {*_STEP, *_IO, "budget", "collide", "io.writing"},
 }
 
 # `python -m lookalike` is the command line under another name.

@@ -13,6 +13,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Unpack, cast
 
+from lookalike.budget import Budget, Limits
 from lookalike.errors import OptionError
 from lookalike.measure_table import check_measure, form_named, measure_named
 from lookalike.options import ConfigOptions, allowed
@@ -81,6 +82,16 @@ class Config:
         limit = self.max_distance if measure_named(self.measure).is_distance else self.threshold
         assert limit is not None, "a distance has its largest"
         return Scale(self.measure, limit)
+
+    @property
+    def budget(self) -> Budget:
+        """What each stage may hold of the memory."""
+        return Budget(self.memory, self.threads)
+
+    @property
+    def limits(self) -> Limits:
+        """How much of something is gone into."""
+        return Limits(self.max_pairs)
 
 
 def make_config(**given: Unpack[ConfigOptions]) -> Config:

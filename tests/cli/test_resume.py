@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from benchmarks.kill import digest
-from lookalike.engines.local.compare_pass import Comparing
+from lookalike.engines.local.compare_pass import SecondPass
 from lookalike.engines.local.matched import Matched
 from lookalike.io.reading.watch import Watch
 from lookalike.runs.results import Dedup
@@ -64,8 +64,8 @@ def before(monkeypatch: pytest.MonkeyPatch, of: Any, name: str, do: Callable[[],
 @pytest.mark.parametrize(
     ("of", "method", "output"),
     [
-        (Comparing, "load", "run"),
-        (Comparing, "load", "clean"),
+        (SecondPass, "read", "run"),
+        (SecondPass, "read", "clean"),
         (Matched, "save", "run"),
         (Dedup, "write_kept", "run"),
         (Dedup, "write_kept", "clean"),
@@ -93,7 +93,7 @@ def test_content_that_changes_behind_a_file_s_back_is_noticed_when_it_is_read_ag
 ) -> None:
     """Size and time may lie; the items do not."""
     monkeypatch.setattr(Watch, "check", lambda *_: None)
-    before(monkeypatch, Comparing, "load", lambda: write(crawl, seed=1))
+    before(monkeypatch, SecondPass, "read", lambda: write(crawl, seed=1))
     done = run("dedup", crawl, "-o", tmp_path / "run", *OPTIONS)
     assert f"{crawl} row " in done.error
     assert "has changed since this run first read it" in done.error
@@ -282,7 +282,7 @@ def test_chunks_of_an_earlier_attempt_are_not_mixed_with_new_ones(
     command = ["dedup", "*.jsonl", "--skip-bad", "--bands", "2000", "--rows", "2"]
     assert run(*command, "-o", "whole", "--memory", "4GB").code == 0
     patched = "import lookalike.config as c\nc.LEAST_MEMORY = 1\nimport os, lookalike.engines.local.parts\n"
-    patched += "import lookalike.engines.local.pipeline as p\np.fold = lambda *a: os._exit(9)\n"
+    patched += "import lookalike.engines.local.pipeline as p\np.fold_items = lambda *a: os._exit(9)\n"
     code = f"{patched}from lookalike.cli.main import main\nmain()"
     small = [sys.executable, "-c", code, *command, "-o", "run", "--memory", "1MB"]
     assert subprocess.run(small, check=False).returncode == 9

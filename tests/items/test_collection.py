@@ -15,9 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lookalike
-import lookalike.engines.local.compare_pass
-import lookalike.engines.local.giants
-import lookalike.engines.local.parts
 import lookalike.engines.local.pipeline
 from lookalike.config import Config, make_config
 from lookalike.engines.local.pipeline import Found, find
@@ -25,6 +22,7 @@ from lookalike.engines.local.result_tables import clusters_table, pairs_table, r
 from lookalike.io import open_source
 from lookalike.runs.results import Dedup
 from lookalike.twin import text
+from tests.limited import limited
 from tests.near_copies import near_copies
 from tests.reference import collection, sets
 from tests.templates import KINDS, templates
@@ -230,13 +228,7 @@ def test_in_giant_buckets_too_whatever_is_like_the_other_collection_goes(
     kind: str, seed: int, keep: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Unless it is counted: an item that stays matches nothing of the other collection, and no other that stays."""
-    for module in (
-        lookalike.engines.local.parts,
-        lookalike.engines.local.giants,
-        lookalike.engines.local.compare_pass,
-        lookalike.engines.local.pipeline,
-    ):
-        monkeypatch.setattr(module, "MOST", 3, raising=False)
+    limited(monkeypatch, bucket=3)
     items = templates(kind, seed, items=50, threshold=THRESHOLD)
     references = 20
     truth = collection.all_matches(items, THRESHOLD, references=references)

@@ -15,13 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lookalike
-import lookalike.engines.local.compare_pass
-import lookalike.engines.local.giants
+import lookalike.engines.local.pair_limit
 from lookalike.config import make_config
 from lookalike.engines.local.pipeline import Found, find
 from lookalike.engines.local.result_tables import pairs_table, removed_table
 from lookalike.errors import OptionError
 from lookalike.io import open_source
+from tests.limited import limited
 from tests.reference import collection
 from tests.reference.sets import Pair, containment, exact
 
@@ -237,8 +237,7 @@ def test_giant_lists_are_led_and_what_goes_is_inside_what_stays(
     monkeypatch: pytest.MonkeyPatch, threshold: float, seed: int, full: int
 ) -> None:
     """A list is giant from four items on. Only what was given up may be inside an item that stays."""
-    monkeypatch.setattr(lookalike.engines.local.giants, "MOST", 3)
-    monkeypatch.setattr(lookalike.engines.local.giants, "_FULL", full)
+    limited(monkeypatch, bucket=3, comparisons=full)
     rng = random.Random(seed)
     template = set(range(30))
     items = [
@@ -292,7 +291,7 @@ def test_what_only_sketches_have_is_refused(options: dict[str, Any], error: str)
 
 def test_too_many_pairs_are_refused_before_they_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
     """A hundred sets of which each is inside all larger ones: 4,950 pairs, estimated from a draw."""
-    monkeypatch.setattr(lookalike.engines.local.compare_pass, "_DRAWN", 2000)
+    monkeypatch.setattr(lookalike.engines.local.pair_limit, "_DRAWN", 2000)
     items = [set(range(i + 1)) for i in range(100)]
     with pytest.raises(OptionError, match=r"there are about [345],\d\d\d pairs, more than max_pairs = 1,000"):
         found(items, "pairs", threshold=1.0, max_pairs=1000)

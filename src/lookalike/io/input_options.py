@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from lookalike.budget import Budget
 from lookalike.errors import OptionError
 from lookalike.io import open_files
 from lookalike.io.source import BATCH_BYTES, Source
 
 __all__ = ["InputOptions", "edges_of", "open_inputs"]
-
-# Of the memory of a run, the share that edges may take; the rest is for what is made of them.
-_FOR_EDGES = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +66,6 @@ def edges_of(source: Source, columns: str, reading: InputOptions) -> Source:
     if len(names) not in (2, 3) or not all(names):
         raise OptionError(f"edges is {columns!r}: it must name two or three columns, FROM,TO or FROM,TO,WEIGHT")
     return open_edges(
-        source, *names, undirected=reading.undirected, memory=reading.memory // _FOR_EDGES, folder=reading.workdir,
-        batch_bytes=reading.batch_bytes,
+        source, *names, undirected=reading.undirected, memory=Budget(reading.memory, reading.threads).edges,
+        folder=reading.workdir, batch_bytes=reading.batch_bytes,
     )  # fmt: skip

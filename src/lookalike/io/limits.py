@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lookalike.budget import Budget
 from lookalike.errors import InputError, OptionError
 
 # A text of 100 MB between short ones takes 0.45 GB to read and 0.55 GB to copy (Parquet, zstd; measured): its page
@@ -50,22 +51,18 @@ class CopyRoom:
 
     @classmethod
     def of(cls, memory: int | None, threads: int = 1) -> CopyRoom:
-        """The shares of a memory budget, for so many threads.
-
-        A group is gathered (1) and joined into one array per column (1), while the one before is encoded (1, and as
-        much again where it hardly compresses): with a sixth for a group, a third is left for batches, an encoded
-        group that waits for its turn, and what the allocator keeps.
-        """
+        """The shares of a memory budget, for so many threads."""
         ahead = max(_AHEAD_BYTES, threads * _AHEAD_OF_THREAD)
         if memory is None:
             return cls(ahead=ahead)
         if memory < 1:
             raise OptionError(f"memory: {memory} is less than 1")
+        budget = Budget(memory, 1)
         return cls(
             memory,
-            max(1, min(_LARGEST_GROUP, memory // 6)),
-            batch_bytes=max(1, min(_BATCH_BYTES, memory // 64)),
-            ahead=min(ahead, memory // 8),
+            max(1, min(_LARGEST_GROUP, budget.copied_group)),
+            batch_bytes=max(1, min(_BATCH_BYTES, budget.copied_batch)),
+            ahead=min(ahead, budget.copied_ahead),
         )
 
     def need(self, group: int) -> int:

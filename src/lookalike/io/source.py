@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from lookalike.budget import Budget
 from lookalike.errors import InputError, ItemError
 
 BATCH_ROWS = 65_536
@@ -189,7 +190,7 @@ def locating(batch: Batch, source: Source, rows: npt.NDArray[np.int64] | None = 
 
 def batch_bytes_for(memory: int, threads: int) -> int:
     """How large a batch may be: several are in flight for each thread, and each needs a few times its text."""
-    return max(1 << 20, min(BATCH_BYTES, _IN_FLIGHT // threads, memory // (16 * (threads + 1))))
+    return max(1 << 20, min(BATCH_BYTES, _IN_FLIGHT // threads, Budget(memory, threads).text_batch))
 
 
 def cut(rows: pa.RecordBatch, most_rows: int, most_bytes: int) -> Iterator[pa.RecordBatch]:

@@ -22,9 +22,10 @@ from lookalike.items.from_rows import Items, open_items
 from lookalike.items.ids import IdCollector, Ids
 from lookalike.key import sketch_seed
 from lookalike.measure_table import SEARCHED, check_measure, measure_named
-from lookalike.measures import Measure, measure_of
+from lookalike.measures import Judge, Measure, measure_of
 from lookalike.search.nearest import Nearest, SearchPlan
-from lookalike.types import BoolArray, Dense, F32Array, F64Array, I64Array
+from lookalike.types import BoolArray, Dense, F32Array, F64Array, I64Array, U64Array
+from lookalike.verify.verifier import RowsInPlaces, Verifier
 from lookalike.wording.phrases import counted, measure_words
 from lookalike.wording.printable import printable
 from lookalike.wording.progress import SILENT, Progress
@@ -33,6 +34,8 @@ __all__ = ["LeftOut", "Neighbors", "find_neighbors"]
 
 # So many of the vectors that are left out are told with what is wrong with them.
 _SHOWN = 5
+# Pairs of queries and items that are scored at a time, and the bytes of rows that are made for some of them.
+_SCORED, _GATHERED = 1 << 16, 256 << 20
 
 
 @dataclass(frozen=True)
@@ -194,7 +197,9 @@ def find_neighbors(
         found, _ = search.search(asked.vectors, k + 2)
     assert search.plan is not None
     selves = np.arange(len(asked.vectors)) if queries is None else None
-    nearest, scores = _scored(found, asked.vectors, base.vectors, kind, config, selves, k)
+    judge = kind.judge(config)
+    assert judge is not None
+    nearest, scores = _scored(found, asked.vectors, base.vectors, judge, selves, k)
     read = [base] if queries is None else [base, asked]
     left_out = LeftOut(
         rows=source.skipped + (queries.skipped if queries is not None else 0),
@@ -243,29 +248,49 @@ def _read(items: Items, measure: Measure, what: str, skip_bad: bool, progress: P
     return _Vectors(np.concatenate(parts), ids, bad, examples)
 
 
+@dataclass(frozen=True, slots=True)
+class _VectorRows:
+    """The rows of vectors, made when they are asked for."""
+
+    vectors: F32Array
+    judge: Judge
+
+    @property
+    def in_memory(self) -> bool:
+        return False
+
+    @property
+    def nbytes(self) -> int:
+        return self.bytes_of(np.arange(len(self.vectors)))
+
+    def bytes_of(self, rows: I64Array) -> int:
+        return 8 * int(self.judge.lengths(np.full(len(rows), self.vectors.shape[1], np.uint32)).sum())
+
+    def gather(self, rows: I64Array) -> tuple[I64Array, U64Array]:
+        prints = np.empty((len(rows), 2), np.uint64)
+        return self.judge.rows(Dense(self.vectors[rows], prints, np.ones(len(rows), np.bool_)))
+
+    def whole(self) -> tuple[I64Array, U64Array]:
+        return self.gather(np.arange(len(self.vectors)))
+
+
 def _scored(
-    found: I64Array, queries: F32Array, items: F32Array, measure: Measure, config: Config, own: I64Array | None, k: int
+    found: I64Array, queries: F32Array, items: F32Array, judge: Judge, own: I64Array | None, k: int
 ) -> tuple[I64Array, F64Array]:
     """The best k of those found, by exactly the scores that pairs have; an item does not find itself."""
-    judge = measure.judge(config)
-    assert judge is not None
+    numbers = np.arange(len(queries) + len(items))
+    asking, asked = numbers[: len(queries)], numbers[len(queries) :]
+    places = [(asking, _VectorRows(queries, judge)), (asked, _VectorRows(items, judge))]
+    verifier = Verifier(judge, RowsInPlaces(places), _GATHERED)
     out, scores = np.full((len(found), k), -1, np.int64), np.full((len(found), k), -np.inf)
-    block = max(1, (1 << 16) // found.shape[1])
+    block = max(1, _SCORED // found.shape[1])
     for start in range(0, len(found), block):
         some = found[start : start + block]
         there = some >= 0
         if own is not None:
             there &= some != own[start : start + block, None]
-        query = np.repeat(np.arange(len(some)), there.sum(axis=1))
-        wanted, which = np.unique(some[there], return_inverse=True)
-        both = np.concatenate([queries[start : start + block], items[wanted]])
-        prints = np.empty((len(both), 2), np.uint64)
-        offsets, words = judge.rows(Dense(both, prints, np.ones(len(both), np.bool_)))
-        score = judge.compare(offsets, words, query, len(some) + which, judge.lowest)
-        order = np.lexsort((some[there], -score, query))
-        nth = np.arange(len(order)) - np.searchsorted(query[order], query[order])
-        kept = order[nth < k]
-        rank = nth[nth < k]
-        out[start + query[kept], rank] = some[there][kept]
-        scores[start + query[kept], rank] = score[kept]
+        query = start + np.nonzero(there)[0]
+        kept, rank, score = verifier.best(query, asked[some[there]], k)
+        out[query[kept], rank] = some[there][kept]
+        scores[query[kept], rank] = score
     return out, scores

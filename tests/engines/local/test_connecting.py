@@ -11,10 +11,8 @@ import numpy as np
 import pytest
 
 import lookalike
-import lookalike.engines.local.compare_pass
 import lookalike.engines.local.connecting
 import lookalike.engines.local.giants
-import lookalike.engines.local.parts
 import lookalike.engines.local.pipeline
 from lookalike.cluster.components import components, roots, unite
 from lookalike.collide.group import Groups
@@ -25,6 +23,7 @@ from lookalike.engines.local.pipeline import Found, find
 from lookalike.engines.local.store.stored_rows import StoredRows
 from lookalike.io import open_source
 from lookalike.types import BoolArray, F64Array, I64Array
+from tests.limited import limited
 from tests.reference import sets as reference
 
 Listed = tuple[list[int], list[int]]  # no probes, probes
@@ -170,16 +169,7 @@ def test_united_items_have_the_roots_that_the_twin_names(seed: int) -> None:
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lists are large from 20 items on."""
-    for module, name in (
-        (lookalike.engines.local.giants, "LARGE"),
-        (lookalike.engines.local.compare_pass, "LARGE"),
-        (lookalike.engines.local.compare_pass, "_MANY"),
-        (lookalike.engines.local.giants, "MOST"),
-        (lookalike.engines.local.parts, "MOST"),
-        (lookalike.engines.local.compare_pass, "MOST"),
-        (lookalike.engines.local.pipeline, "MOST"),
-    ):
-        monkeypatch.setattr(module, name, 20)
+    limited(monkeypatch, bucket=20, row_bucket=20, matches=20)
 
 
 def run(items: Any, verb: str, **options: Any) -> Found:

@@ -10,8 +10,6 @@ import pyarrow as pa
 import pytest
 
 import lookalike
-import lookalike.engines.local.compare_pass
-import lookalike.engines.local.giants
 import lookalike.engines.local.leading
 from lookalike.config import make_config
 from lookalike.engines.local.pipeline import Found, find
@@ -19,6 +17,7 @@ from lookalike.engines.local.result_tables import pairs_table, removed_table
 from lookalike.errors import OptionError
 from lookalike.io import open_source
 from lookalike.types import F32Array
+from tests.limited import limited
 
 LARGE = 20
 BANDS: dict[str, Any] = {"bands": 12, "rows": 6}
@@ -26,9 +25,7 @@ BANDS: dict[str, Any] = {"bands": 12, "rows": 6}
 
 @pytest.fixture(autouse=True)
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (lookalike.engines.local.giants, lookalike.engines.local.compare_pass):
-        monkeypatch.setattr(module, "LARGE", LARGE)
-    monkeypatch.setattr(lookalike.engines.local.compare_pass, "_MANY", LARGE)
+    limited(monkeypatch, row_bucket=LARGE, matches=LARGE)
     monkeypatch.setattr(lookalike.engines.local.leading, "_PATIENCE", 50)
 
 

@@ -16,12 +16,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lookalike.collide.group
-import lookalike.engines.local.compare_pass
 import lookalike.engines.local.giants
-import lookalike.engines.local.parts
 import lookalike.engines.local.pipeline
+from lookalike.budget import Limits
 from lookalike.collide.group import Groups
 from lookalike.config import Config, make_config
+from lookalike.engines.local.giant_matches import GiantMatches
 from lookalike.engines.local.giants import Join
 from lookalike.engines.local.leading import Leading
 from lookalike.engines.local.pipeline import Found, find
@@ -30,11 +30,14 @@ from lookalike.engines.local.store.stored_rows import StoredRows
 from lookalike.io import open_source
 from lookalike.measures.set_measures import SetJudge
 from lookalike.twin import hashing
+from lookalike.verify.verifier import Verifier
+from tests.limited import limited
 from tests.reference import collection
 from tests.reference import sets as reference
 from tests.templates import KINDS, templates
 
 MOST = 3
+LIMITS = Limits(10**9, bucket=MOST, comparisons=0)
 THRESHOLD = 0.6
 # A pair at the threshold shares none of 80 one-row bands with probability 0.4^80 = 1e-32.
 SURE: dict[str, Any] = {"bands": 80, "rows": 1}
@@ -42,15 +45,8 @@ SURE: dict[str, Any] = {"bands": 80, "rows": 1}
 
 @pytest.fixture(autouse=True)
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (
-        lookalike.engines.local.parts,
-        lookalike.engines.local.giants,
-        lookalike.engines.local.compare_pass,
-        lookalike.engines.local.pipeline,
-    ):
-        monkeypatch.setattr(module, "MOST", MOST, raising=False)
     # Lists that leaders do not bring far are given up at once, but where a test says otherwise.
-    monkeypatch.setattr(lookalike.engines.local.giants, "_FULL", 0)
+    limited(monkeypatch, bucket=MOST, comparisons=0)
 
 
 def configured(*, memory: int = 1 << 30, **options: Any) -> Config:
@@ -196,7 +192,7 @@ def test_lists_that_leaders_do_not_bring_far_are_compared_in_full_as_far_as_that
     monkeypatch: pytest.MonkeyPatch, kind: str, threshold: float, seed: int
 ) -> None:
     items = templates(kind, seed, threshold=threshold)
-    monkeypatch.setattr(lookalike.engines.local.giants, "_FULL", 1000)
+    limited(monkeypatch, bucket=MOST, comparisons=1000)
     run = found(items, "dedup", threshold=threshold, seed=seed)
     assert run.counts.unexamined_items == 0
     check(items, run, "first", threshold)
@@ -209,7 +205,7 @@ def test_memory_threads_and_batches_change_nothing(
     monkeypatch: pytest.MonkeyPatch, verb: str, full: int, kind: str
 ) -> None:
     """A kilobyte of memory: everything is spilled, and the giant part is many times larger."""
-    monkeypatch.setattr(lookalike.engines.local.giants, "_FULL", full)
+    limited(monkeypatch, bucket=MOST, comparisons=full)
     items = templates(kind, 5, items=30)
 
     def told(**options: Any) -> tuple[Any, ...]:
@@ -245,7 +241,7 @@ def stored(rows: Sequence[Any]) -> StoredRows:
 
 
 def joined(rows: Sequence[Any], threshold: float, memory: int = 1 << 20) -> Join:
-    return Join.of(stored(rows), np.arange(len(rows)), SetJudge(threshold), memory)
+    return Join.of(stored(rows), np.arange(len(rows)), SetJudge(threshold), memory, LIMITS)
 
 
 def lists_of(join: Join) -> list[list[int]]:
@@ -278,7 +274,7 @@ def test_the_candidates_of_the_join_hold_every_match_once(items: list[set[int]],
 @given(few_sets, st.data())
 def test_some_rows_of_a_store_are_joined_as_if_they_were_alone(items: list[set[int]], data: st.DataObject) -> None:
     members = sorted(data.draw(st.sets(st.integers(0, len(items) - 1), min_size=1)))
-    join = Join.of(stored(items), np.array(members), SetJudge(0.5), 1 << 20)
+    join = Join.of(stored(items), np.array(members), SetJudge(0.5), 1 << 20, LIMITS)
     alone = joined([items[member] for member in members], 0.5)
     assert join.rows.tolist() == [members[row] for row in alone.rows]
     assert lists_of(join) == [[members[row] for row in each] for each in lists_of(alone)]
@@ -297,7 +293,7 @@ def test_leaders_and_what_they_leave_cover_all_matches(kind: str, threshold: flo
     join = joined(items, threshold, memory)
     rng = np.random.default_rng(seed)
     rank = rng.permutation(len(items))
-    leading = Leading(join, SetJudge(threshold), rank[join.rows], np.ones(len(items), np.bool_))
+    leading = Leading(join, Verifier(SetJudge(threshold), join.store), rank[join.rows], np.ones(len(items), np.bool_))
     truth = set(reference.all_pairs(items, threshold))
     alive, met = np.ones(len(items), np.bool_), set()
     for _ in range(4):
@@ -317,6 +313,29 @@ def test_leaders_and_what_they_leave_cover_all_matches(kind: str, threshold: flo
         alive = rng.random(len(items)) < 0.7
 
 
+def test_kept_items_are_examined_again_until_none_of_them_match_and_no_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Signatures of whole lists suggest pairs with items that were removed, which match as often as one looks.
+
+    Each time but the last removes an item at least, so there are no more of them than items.
+    """
+    limited(monkeypatch)
+    items = templates("around", 0, items=1500)
+    times = 0
+    lead = GiantMatches.lead_again
+
+    def counted(self: GiantMatches, *arguments: Any) -> int:
+        nonlocal times
+        times += 1
+        assert times <= len(items)
+        return lead(self, *arguments)
+
+    monkeypatch.setattr(GiantMatches, "lead_again", counted)
+    removed = removed_of(found(items, "dedup", bands=None, rows=None))
+    assert times >= 2
+    pairs = pairs_of(found(items, "pairs", bands=None, rows=None))
+    assert not [pair for pair in pairs if removed.keys().isdisjoint(pair)]
+
+
 def candidates_of(leading: Leading) -> list[tuple[int, int]]:
     pairs = [
         pair for task in leading.candidates() for a, b in task() for pair in zip(a.tolist(), b.tolist(), strict=True)
@@ -330,7 +349,7 @@ def test_who_was_led_by_an_item_that_is_led_itself_is_compared_with_the_last_lea
     rows = [{2, *template}, {1, 2, *template}, *({1, 100 + i, *template} for i in range(4))]
     rows += [{2, 200 + i, *template} for i in range(3)]
     join = joined(rows, 0.5)
-    leading = Leading(join, SetJudge(0.5), join.rows, np.ones(len(rows), np.bool_))
+    leading = Leading(join, Verifier(SetJudge(0.5), join.store), join.rows, np.ones(len(rows), np.bool_))
     left, right, _ = leading.run(np.ones(len(rows), np.bool_))
     assert dict(zip(left.tolist(), right.tolist(), strict=True)) == {2: 1, 3: 1, 4: 1, 5: 1, 1: 0, 6: 0, 7: 0, 8: 0}
     assert sorted(candidates_of(leading)) == [(0, 2), (0, 3), (0, 4), (0, 5)]
@@ -341,7 +360,7 @@ def test_what_is_known_is_not_asked_for_again() -> None:
     rows = [{*range(10), *range(100 * (i // 2), 100 * (i // 2) + 30)} for i in range(2, 10)]
     rows = [row | {10_000 + i} for i, row in enumerate(rows)]
     join = joined(rows, 0.8)
-    leading = Leading(join, SetJudge(0.8), join.rows, np.ones(len(rows), np.bool_))
+    leading = Leading(join, Verifier(SetJudge(0.8), join.store), join.rows, np.ones(len(rows), np.bool_))
     everyone = np.ones(len(rows), np.bool_)
     assert len(leading.run(everyone)[0]) == 0
     assert not leading.led.any()
@@ -368,7 +387,7 @@ def test_entries_are_made_as_many_as_fit_and_hardly_any_of_those_attached(monkey
     assert max(held) <= most < entries
 
     held.clear()
-    leading = Leading(join, SetJudge(0.8), join.rows, np.ones(len(rows), np.bool_))
+    leading = Leading(join, Verifier(SetJudge(0.8), join.store), join.rows, np.ones(len(rows), np.bool_))
     assert len(leading.run(np.ones(len(rows), np.bool_))[0]) == len(rows) - 1
     assert sum(held[1:]) <= 5
     assert max(held) <= most

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lookalike.budget import Budget
 from lookalike.collide.group import Groups
 from lookalike.engines.local.counts import Counts
 from lookalike.engines.local.parts import Grouped, Part, fold, group_bands, joined, spans
@@ -147,7 +148,7 @@ def test_the_buckets_of_all_bands_are_those_of_a_dict_for_any_memory(
     active = np.array(flags[: len(keys)], np.bool_)
     counts = Counts()
     sketches = sketched([(i, i) for i in range(len(keys))], keys, 1 << 20)
-    found = group_bands(sketches, 3, active, counts, most=most, memory=memory, threads=threads, progress=SILENT)
+    found = group_bands(sketches, 3, active, counts, most=most, budget=Budget(4 * memory, threads), progress=SILENT)
     expected = [
         twin.group(((each[band], item, False) for item, each in enumerate(keys) if active[item]), most)
         for band in range(3)
@@ -163,9 +164,8 @@ def test_the_buckets_of_all_bands_are_those_of_a_dict_for_any_memory(
 
 
 def test_no_bands_are_no_buckets() -> None:
-    found = group_bands(
-        sketched([(1, 1)], [[]], 1), 0, np.ones(1, np.bool_), Counts(), most=5, memory=1, threads=1, progress=SILENT
-    )
+    sketches, everyone = sketched([(1, 1)], [[]], 1), np.ones(1, np.bool_)
+    found = group_bands(sketches, 0, everyone, Counts(), most=5, budget=Budget(4, 1), progress=SILENT)
     assert found.bands == []
     assert not found.wanted().any()
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import lookalike
-from lookalike.engines.local.compare_pass import Comparing
+from lookalike.budget import Budget
 from tests.reference.sets import jaccard
 
 # A chain: each shares a third with the next, and nothing with the one after that.
@@ -33,7 +33,7 @@ def test_the_similarity_to_the_kept_item_is_told_where_no_bucket_connects_them(
 
 def test_rows_come_from_the_parts_that_hold_them(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pairs of copies with one element changed share buckets, and each pair is a part; the audit joins them all."""
-    monkeypatch.setattr(Comparing, "_for_rows", lambda self: 1)
+    monkeypatch.setattr(Budget, "rows", lambda self, items: 1)
     sets = [each | {1000 + i} for i, each in enumerate(CHAIN)] + [each | {2000 + i} for i, each in enumerate(CHAIN)]
     found = lookalike.clusters(sets, threshold=0.25, bands=4, rows=4, cluster="components", threads=1)
     rows = found.table.to_pylist()

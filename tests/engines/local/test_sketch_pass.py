@@ -78,8 +78,9 @@ class Bits:
 def bits_of_run(name: str) -> Bits:
     form, options = CASES[name]
     config = make_config(threads=2, memory="64MB", audit=0, column=ROWS[form].column_names[0], **options)
-    run = _LocalRun(open_source(ROWS[form], batch_rows=97), None, config, "pairs", Work(), SILENT)
-    done = sketch(run.collection, run.recipe, run.frequencies, None, run.config, run.keep, run.counts, run.work, SILENT)
+    local = _LocalRun(open_source(ROWS[form], batch_rows=97), None, config, "pairs", Work(), SILENT)
+    run, frequencies = local.context, local.frequencies
+    done = sketch(run.collection, run.recipe, frequencies, None, run.config, local.keep, run.counts, run.work, SILENT)
     items = np.arange(len(done.sketches))
     kept = [done.sketches.look_up("fingerprints", half, items) for half in (0, 1)]
     keys = [done.sketches.look_up("keys", band, items) for band in range(run.recipe.bands)]
@@ -88,7 +89,7 @@ def bits_of_run(name: str) -> Bits:
     columns, group_by = run.collection.items.columns, run.collection.items.group_by
     run.work.close()
     return Bits(
-        run.recipe, run.frequencies, columns, group_by, np.array(kept), sizes,
+        run.recipe, frequencies, columns, group_by, np.array(kept), sizes,
         np.array(keys, np.uint64).reshape(len(keys), len(items)), good,
     )  # fmt: skip
 

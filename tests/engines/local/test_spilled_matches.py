@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from lookalike.budget import Budget
 from lookalike.config import make_config
 from lookalike.engines.local.pipeline import Found, find
 from lookalike.engines.local.result_tables import clusters_table, most_similar, pairs_table, removed_table
@@ -18,6 +19,7 @@ from lookalike.io import open_source
 from lookalike.report.examples import examples
 from lookalike.report.plain_data import cluster_report, report
 from lookalike.runs.results import Pairs
+from tests.limited import limited
 from tests.near_copies import near_copies
 from tests.templates import templates
 
@@ -34,7 +36,7 @@ def force(monkeypatch: pytest.MonkeyPatch) -> Force:
     """Hold so many matches, and read so many at a time."""
 
     def forced(held: int, stretch: int) -> None:
-        monkeypatch.setattr("lookalike.engines.local.pipeline._LocalRun._for_matches", lambda _: 16 * held)
+        monkeypatch.setattr(Budget, "matches", property(lambda _: 16 * held))
         monkeypatch.setattr("lookalike.engines.local.store.matches.STRETCH", stretch)
         monkeypatch.setattr("lookalike.engines.local.store.matches._LEAST", min(stretch, 3))
         monkeypatch.setattr("lookalike.engines.local.unfolding.STRETCH", stretch)
@@ -89,8 +91,7 @@ def test_matches_that_leaders_find_twice_are_spilled_and_count_once(
     force: Force, monkeypatch: pytest.MonkeyPatch, cluster: str, kind: str
 ) -> None:
     """Lists of more than three items are left to leaders, and their kept items are examined again."""
-    for name in ("engines.local.parts", "engines.local.giants", "engines.local.compare_pass", "engines.local.pipeline"):
-        monkeypatch.setattr(f"lookalike.{name}.MOST", 3)
+    limited(monkeypatch, bucket=3)
     items = templates(kind, 3, items=60)
     options: dict[str, Any] = {"threshold": 0.6, "cluster": cluster, "keep": "longest"}
     whole = told(run_of("dedup", items, **options))

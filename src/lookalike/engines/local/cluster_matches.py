@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from lookalike.cluster.components import components
+from lookalike.cluster.keep import KeepPolicy, keep_order
 from lookalike.cluster.representative import representatives
 from lookalike.collide.fold import Folds
 from lookalike.config import Config
-from lookalike.engines.local.compare_pass import Comparing, Led
+from lookalike.engines.local.sketch_pass import Sketched
 from lookalike.engines.local.store.matches import Matches
+from lookalike.items.collection import Collection
+from lookalike.scale import Scale
 from lookalike.types import BoolArray, F64Array, I64Array, U32Array
 
-__all__ = ["Clustering", "best_copies", "cluster", "in_keep_order"]
+__all__ = ["Clustering", "best_copies", "cluster", "in_keep_order", "keep_rank"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,25 +44,47 @@ def cluster(
     folds: Folds,
     rank: I64Array | None,
     matches: Matches,
-    comparing: Comparing,
-    led: list[Led],
+    lead_again: Callable[[BoolArray], int],
+    similarity_of: Callable[[I64Array, I64Array], F64Array],
 ) -> Clustering:
     """Cluster the leaders of identical items, then everybody with them.
 
     The best copy of each item in keep order stands for it, and the items are walked in the order of their best copies.
+    `lead_again` looks among the items that are kept for matches that were not looked for: how many there were.
     """
     best = best_copies(folds, rank)
     order = rank if rank is None else rank[best]
     if config.cluster == "representative":
-        keeper, similarity = _representative(folds, rank, order, matches, comparing, led)
+        keeper, similarity = _representative(folds, rank, order, matches, lead_again)
         if config.verify == "none":
             similarity = np.where(keeper == np.arange(len(keeper)), config.scale.identical, np.nan)
     else:
-        keeper, similarity = _connected(len(best), order, matches, comparing)
+        keeper, similarity = _connected(len(best), order, matches, similarity_of)
     leader = folds.leader
     of_item = best[keeper[leader]]
     own = keeper[leader] == leader
     return Clustering(of_item.astype(np.uint32), np.where(own, config.scale.identical, similarity[leader]))
+
+
+def keep_rank(keep: KeepPolicy, collection: Collection, sketched: Sketched, scale: Scale) -> I64Array | None:
+    """The place of every item in keep order, those that are compared against first; None is their own order.
+
+    Where the smaller of two items is inside the larger one, it can only go for that: the larger ones come first, and
+    keep decides among those of one size.
+    """
+    if keep.kind == "first" and not scale.is_directed:
+        return None
+    references = collection.references
+    rank = np.arange(len(sketched.sketches))
+    order = rank[: len(rank) - references]
+    if keep.kind != "first":
+        lengths = sketched.sketches.column("lengths")
+        order = keep_order(keep, ties=sketched.item_rank(), lengths=lengths[references:], values=sketched.keep_values)
+    if scale.is_directed:
+        sizes = sketched.sketches.column("sizes")[references:].astype(np.int64)
+        order = order[np.argsort(-sizes[order], kind="stable")]
+    rank[order + references] = np.arange(references, len(rank))
+    return rank
 
 
 def best_copies(folds: Folds, rank: I64Array | None) -> I64Array:
@@ -81,8 +106,7 @@ def _representative(
     rank: I64Array | None,
     order: I64Array | None,
     matches: Matches,
-    comparing: Comparing,
-    led: list[Led],
+    lead_again: Callable[[BoolArray], int],
 ) -> tuple[U32Array, F64Array]:
     """Greedy; the kept items of giant lists are examined again until none of them match.
 
@@ -96,7 +120,7 @@ def _representative(
     while True:
         keeper, similarity = representatives(items, in_keep_order(matches, order, leader_at))
         kept = keeper == np.arange(items, dtype=np.uint32)
-        if not sum(comparing.lead(each, kept, matches) for each in led):
+        if not lead_again(kept):
             return keeper, similarity
 
 
@@ -117,7 +141,9 @@ def in_keep_order(
         yield earlier, later, similarities
 
 
-def _connected(items: int, rank: I64Array | None, matches: Matches, comparing: Comparing) -> tuple[U32Array, F64Array]:
+def _connected(
+    items: int, rank: I64Array | None, matches: Matches, similarity_of: Callable[[I64Array, I64Array], F64Array]
+) -> tuple[U32Array, F64Array]:
     """Connected items; the best of each stays. Similarity to it is told even where it is below the threshold."""
     root = components(items, ((left, right) for left, right, _ in matches.stretches()))
     keeper = root
@@ -130,5 +156,5 @@ def _connected(items: int, rank: I64Array | None, matches: Matches, comparing: C
         keeper = by_root[root]
     others = np.flatnonzero(keeper != np.arange(items, dtype=np.uint32))
     similarity = np.ones(items, np.float64)
-    similarity[others] = comparing.similarity_of(others, keeper[others].astype(np.int64))
+    similarity[others] = similarity_of(others, keeper[others].astype(np.int64))
     return keeper, similarity

@@ -31,7 +31,7 @@ def count_frequencies(collection: Collection, config: Config, work: Work, progre
     """Count the shingles of all parts of a collection; what an interrupted run has counted is taken over."""
     from lookalike.represent.document_counts import Frequencies
 
-    allocate = _allocated(work, config.memory // 4)
+    allocate = _allocated(work, config.budget.counters)
     if work.finished("frequencies") is not None:
         try:
             file = Arrays.verified(work.folder / _FILE, work.token)
@@ -50,7 +50,7 @@ def count_frequencies(collection: Collection, config: Config, work: Work, progre
     with progress.stage("counting shingles", collection.size(), "B") as stage:
         for part in collection.parts:
             pieces = part.pieces(on_read=stage.advance)
-            for _ in ordered_map(count, pieces, config.threads, weight=weight, most=config.memory // 4):
+            for _ in ordered_map(count, pieces, config.threads, weight=weight, most=config.budget.in_flight):
                 ceiling.check()
     if work.resumable:
         with spilling(str(work.folder)):

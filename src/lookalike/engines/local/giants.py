@@ -19,23 +19,16 @@ from typing import Protocol
 
 import numpy as np
 
+from lookalike.budget import Limits, block_of
 from lookalike.collide.buckets import Buckets, Likeness, Pairs, Task, Walk
 from lookalike.collide.group import Groups, group
 from lookalike.collide.prefix import Prefix, Reach, count_elements, counters, entries
-from lookalike.engines.local.parts import MOST
 from lookalike.engines.local.store.stored_rows import StoredRows
 from lookalike.kernels.signatures import odd_signatures
 from lookalike.types import BoolArray, F64Array, I64Array, U8Array, U32Array, U64Array
 
-__all__ = ["LARGE", "LOOK", "BucketLists", "Join", "Lists", "Scan", "in_large", "in_rows"]
+__all__ = ["LOOK", "BucketLists", "Join", "Lists", "Scan", "in_large", "in_rows"]
 
-# The largest bucket of other items than sets whose pairs are all looked at in any case: at 10 ns by their signatures,
-# 10 µs an item. To lead a list takes 0.3 ms however small it is.
-LARGE = 2000
-# Comparisons an item for which lists that leaders do not bring far are compared in full: of sets, 6,000 pages of one
-# template that lie on both sides of the threshold are, at 3,000 an item and 0.5 µs each. Where rows are short, a
-# comparison takes less.
-_FULL, _FULL_ROWS = 1 << 12, 1 << 14
 # What a look at two signatures costs beside a comparison, and the pairs that tell how many it leaves to compare.
 LOOK, _TRIED = 1 / 64, 1000
 _CHUNK = 1 << 15
@@ -130,7 +123,7 @@ class Lists:
         first = 0
         while first < len(items):
             before = ends[first - 1] if first else 0
-            end = max(first + 1, int(np.searchsorted(ends, before + self.memory // 16, side="right")))
+            end = max(first + 1, int(np.searchsorted(ends, before + block_of(self.memory), side="right")))
             yield items[first:end], *self.store.gather(rows[first:end])
             first = end
 
@@ -148,7 +141,7 @@ class Join(Lists):
     reach: Reach
 
     @classmethod
-    def of(cls, store: StoredRows, members: I64Array, judge: Bounds, memory: int) -> Join:
+    def of(cls, store: StoredRows, members: I64Array, judge: Bounds, memory: int, limits: Limits) -> Join:
         """Join the rows `members` of the store, which must ascend."""
         sizes = np.diff(store.offsets)[members]
         order = np.lexsort((members, sizes))
@@ -156,7 +149,10 @@ class Join(Lists):
         in_order[order] = np.arange(len(members), dtype=np.uint32)
         _, long = judge.prefix(sizes)
         open_probes = bool((long == sizes).all())
-        return cls(store, members[order], memory, MOST, _FULL, open_probes, in_order, judge.prefix, judge.reach)
+        return cls(
+            store, members[order], memory, limits.bucket, limits.comparisons, open_probes, in_order, judge.prefix,
+            judge.reach,
+        )  # fmt: skip
 
     @cached_property
     def buckets(self) -> Buckets:
@@ -262,25 +258,25 @@ class BucketLists(Lists):
 
     @classmethod
     def of(
-        cls, store: StoredRows, bands: Sequence[Groups], members: BoolArray, likeness: Likeness | None, memory: int
+        cls,
+        store: StoredRows,
+        bands: Sequence[Groups],
+        members: BoolArray,
+        likeness: Likeness | None,
+        memory: int,
+        limits: Limits,
     ) -> BucketLists:
         """The buckets of some bands, as far as they have any of these members."""
         some = [band.only(members[band.members]) for band in bands]
-        full = _FULL_ROWS if likeness is None else _FULL
-        return cls(store, np.arange(len(store)), memory, LARGE, full, False, some, likeness)
+        full = limits.row_comparisons if likeness is None else limits.comparisons
+        return cls(store, np.arange(len(store)), memory, limits.row_bucket, full, False, some, likeness)
 
     @classmethod
-    def whole(
-        cls,
-        store: StoredRows,
-        members: I64Array,
-        scan: Scan,
-        memory: int,
-    ) -> BucketLists:
+    def whole(cls, store: StoredRows, members: I64Array, scan: Scan, memory: int, limits: Limits) -> BucketLists:
         """One list of these members, which is never given up."""
         starts = np.array([0, len(members)], np.int64)
         band = Groups(members.astype(np.uint32), starts, starts[1:], 0, len(members))
-        return cls(store, np.arange(len(store)), memory, LARGE, np.inf, False, [band], scanner=scan)
+        return cls(store, np.arange(len(store)), memory, limits.row_bucket, np.inf, False, [band], scanner=scan)
 
     @property
     def likeness(self) -> Likeness | None:
@@ -313,12 +309,12 @@ def in_rows(rows: I64Array, task: Task) -> Pairs:
         yield rows[left], rows[right]
 
 
-def in_large(bands: Sequence[Groups], items: int) -> BoolArray:
-    """Which items stand in a bucket that is too large to compare all its pairs."""
+def in_large(bands: Sequence[Groups], items: int, most: int) -> BoolArray:
+    """Which items stand in a bucket of more than so many."""
     large = np.zeros(items, np.bool_)
     for band in bands:
         sizes = np.diff(band.starts)
-        large[band.members[np.repeat(sizes > LARGE, sizes)]] = True
+        large[band.members[np.repeat(sizes > most, sizes)]] = True
     return large
 
 

@@ -21,14 +21,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
 from lookalike.collide.buckets import Pairs, Task
 from lookalike.collide.group import Groups
 from lookalike.engines.local.giants import LOOK, Lists, in_rows
-from lookalike.types import BoolArray, F64Array, I64Array, U32Array, U64Array
+from lookalike.types import BoolArray, F64Array, I64Array, U32Array
+from lookalike.verify.verifier import Verifier
 
 __all__ = ["Leading"]
 
@@ -42,18 +43,8 @@ _PROGRESS = 0.05
 # A list may have a poor round for so many members, but no more than a number of them: 256 leaders miss those who are
 # alike, if they are a hundredth of the list, 8 times in 100; and they are far fewer than all of the list.
 _PATIENCE, _MOST_POOR = 512, 64
-# Pairs of a list that tell whether it is worth leading, and of them those whose rows are held together.
-_DRAWN, _TOGETHER = 1000, 50
-
-
-class Comparer(Protocol):
-    """What compares rows: see `measures.base.Judge`."""
-
-    threshold: float
-
-    def compare(
-        self, offsets: I64Array, words: U64Array, left: I64Array, right: I64Array, threshold: float
-    ) -> F64Array: ...
+# Pairs of a list that tell whether it is worth leading.
+_DRAWN = 1000
 
 
 @dataclass(slots=True)
@@ -67,7 +58,7 @@ class Leading:
     """
 
     source: Lists
-    judge: Comparer
+    verifier: Verifier
     rank: I64Array
     own: BoolArray
     compared: int = 0
@@ -209,15 +200,9 @@ class Leading:
 
     def _drawn_matches(self, living: U32Array) -> int:
         """How many of some pairs that are drawn match."""
-        rows = self.source.rows[living[np.random.default_rng(0).integers(len(living), size=(2, _DRAWN))]]
-        found = 0
-        for at in range(0, _DRAWN, _TOGETHER):
-            some = rows[:, at : at + _TOGETHER]
-            needed, places = np.unique(some, return_inverse=True)
-            left, right = places.reshape(some.shape).astype(np.int64)
-            scores = self.judge.compare(*self.source.store.gather(needed), left, right, self.judge.threshold)
-            found += int(((scores >= self.judge.threshold) & (left != right)).sum())
-        return found
+        left, right = self.source.rows[living[np.random.default_rng(0).integers(len(living), size=(2, _DRAWN))]]
+        hit = self.verifier.scores(left, right) >= self.verifier.judge.threshold
+        return int((hit & (left != right)).sum())
 
     def _affordable(self, living: U32Array, probes: BoolArray) -> bool:
         """Whether a list may be compared in full; if so, it is counted."""
@@ -245,23 +230,17 @@ class Leading:
 
         Of equally similar leaders the first in keep order is the best.
         """
-        source, judge = self.source, self.judge
-        leads = leads[np.argsort(source.rows[leads])]
-        lead_offsets, lead_words = source.store.gather(source.rows[leads])
-        found: list[_Attached] = []
-        for block, offsets, words in source.blocks(items[np.argsort(source.rows[items])]):
-            before = self.rank[leads][None, :] < self.rank[block][:, None]
-            item, lead = (np.ascontiguousarray(each) for each in np.nonzero(before))
-            rows = np.concatenate([offsets, offsets[-1] + lead_offsets[1:]]), np.concatenate([words, lead_words])
-            scores = np.full(before.shape, -np.inf)
-            scores[item, lead] = judge.compare(*rows, item, len(block) + lead, judge.threshold)
-            self.compared += len(item)
-            by_rank = np.argsort(self.rank[leads])
-            best = by_rank[np.argmax(scores[:, by_rank], axis=1)] if len(leads) else np.zeros(len(block), np.int64)
-            similarity = scores[np.arange(len(block)), best] if len(leads) else np.full(len(block), -np.inf)
-            hit = similarity >= judge.threshold
-            found.append((block[hit], leads[best[hit]], similarity[hit]))
-        return _stacked(found)
+        rows = self.source.rows
+        items, leads = items[np.argsort(rows[items])], leads[np.argsort(self.rank[leads])]
+
+        def before(some: slice) -> BoolArray:
+            earlier: BoolArray = self.rank[leads][None, :] < self.rank[items[some]][:, None]
+            return earlier
+
+        compared, best, scores = self.verifier.best_of(rows[items], rows[leads], before)
+        self.compared += compared
+        hit = scores >= self.verifier.judge.threshold
+        return items[hit], leads[best[hit]], scores[hit]
 
 
 def _stacked(parts: list[_Attached]) -> _Attached:

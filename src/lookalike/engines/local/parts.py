@@ -13,22 +13,22 @@ from itertools import pairwise
 
 import numpy as np
 
+from lookalike.budget import Budget
 from lookalike.certify.step_checks import BucketPairs
 from lookalike.cluster.components import union_groups
 from lookalike.collide.fold import Folds, lead_buckets
 from lookalike.collide.giant_bands import GiantBands
-from lookalike.collide.group import Groups, group
+from lookalike.collide.group import PROBE, Groups, group
 from lookalike.engines.local.counts import Counts
+from lookalike.engines.local.literal_check import split_folds
+from lookalike.engines.local.run_context import RunContext
 from lookalike.engines.local.store.sketches import Sketches
+from lookalike.measures import Judge
 from lookalike.threads.ordered import ordered_map
 from lookalike.types import BoolArray, F64Array, I64Array, U32Array
 from lookalike.wording.progress import Progress
 
-__all__ = ["MOST", "Grouped", "Part", "fold", "group_bands", "joined", "spans"]
-
-# The largest bucket whose pairs are all compared: 4,950 pairs of 0.3 to 1 µs, 20 to 50 µs an item, a few times what
-# reading and sketching it takes. Larger ones are joined by rare elements, 5 to 10 µs an item.
-MOST = 100
+__all__ = ["Grouped", "Part", "fold", "fold_items", "group_bands", "group_items", "joined", "spans"]
 
 # A key, an item number and room to sort them.
 _ENTRY_BYTES = 36
@@ -129,6 +129,29 @@ def fold(sketches: Sketches, memory: int, references: int = 0) -> Folds:
     return Folds(leader, references)
 
 
+def fold_items(run: RunContext, sketches: Sketches) -> Folds:
+    """Identical items under their first, as the options say what is identical; refused if they are too many pairs."""
+    config, counts = run.config, run.counts
+    folds = fold(sketches, config.budget.grouping, run.collection.references)
+    if config.verify_text:
+        folds, counts.refused_identical = split_folds(run.collection, folds, run.progress)
+    counts.identical = folds.identical
+    if run.all_pairs:
+        config.limits.check_pairs(folds.within)
+    return folds
+
+
+def group_items(run: RunContext, sketches: Sketches, active: BoolArray, judge: Judge | None) -> Grouped:
+    """Items that share a bucket; all of them, where all pairs are compared."""
+    if run.plan is not None and run.plan.exhaustive:
+        return Grouped([], np.zeros(len(active), np.bool_), active)
+    # Buckets are giant from a size on where they can be joined instead; what is not compared cannot be.
+    most = run.config.limits.bucket if judge is not None and judge.has_elements else PROBE
+    return group_bands(
+        sketches, run.bands, active, run.counts, most=most, budget=run.config.budget, progress=run.progress
+    )
+
+
 def group_bands(
     sketches: Sketches,
     bands: int,
@@ -136,15 +159,14 @@ def group_bands(
     counts: Counts,
     *,
     most: int,
-    memory: int,
-    threads: int,
+    budget: Budget,
     progress: Progress,
 ) -> Grouped:
-    """The buckets of every band, over the active items."""
+    """The buckets of every band, over the active items; larger ones than `most` are giant."""
     meets, giant_items = np.zeros((2, len(active)), np.bool_)
     drawn = BucketPairs(int(active.sum()) * bands, 0)
     grouped = Grouped([], meets, giant_items, GiantBands(len(active), bands), drawn)
-    tasks = [(band, span) for band in range(bands) for span in spans(int(active.sum()), memory // max(1, threads))]
+    tasks = [(band, span) for band in range(bands) for span in spans(int(active.sum()), budget.grouping_each)]
 
     def work(task: tuple[int, tuple[int, int]]) -> tuple[int, Groups, I64Array, I64Array]:
         band, (low, high) = task
@@ -156,7 +178,7 @@ def group_bands(
 
     found: list[list[Groups]] = [[] for _ in range(bands)]
     with progress.stage("grouping", len(tasks), "steps") as stage:
-        for band, buckets, giant, pairs in ordered_map(work, tasks, threads):
+        for band, buckets, giant, pairs in ordered_map(work, tasks, budget.threads):
             found[band].append(buckets)
             drawn.add(pairs)
             grouped.meets[buckets.members] = True

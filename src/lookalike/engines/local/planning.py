@@ -36,7 +36,7 @@ from lookalike.wording.progress import SILENT, Progress
 if TYPE_CHECKING:
     from lookalike.represent.document_counts import Frequencies
 
-__all__ = ["LONG_RUN", "Expected", "more_memory", "plan_run"]
+__all__ = ["LONG_RUN", "Expected", "announcement", "more_memory", "plan_run"]
 
 # Rows from which on a run is planned on its data, and bytes of text from which on it says what it will need: below, it
 # takes a few seconds at most.
@@ -211,7 +211,7 @@ def _plan_on_sample(
     # All pairs are compared in memory, and without looking at groups. How much memory there is must not decide, or
     # results would depend on it; only where nothing else is possible may it be more.
     hashed = config.scale.traits.slots is not Slots.NONE
-    most = _SCANNED if hashed else max(_SCANNED, config.memory // 2)
+    most = _SCANNED if hashed else max(_SCANNED, config.budget.scanned)
     fits = count * (items.dimensions or 1) * 4 <= most
     exhaustive = config.group_by is None and config.verify == "exact" and fits
     return _on_sample(items, config, sample, count, exhaustive=exhaustive), sample
@@ -260,10 +260,22 @@ def _expected(chosen: Plan, sample: Sample, items: int, config: Config, form: st
     keys = items * (8 * chosen.bands + 16)
     rows = int(meeting * items * sample.mean_size * 8)
     held = items * _HELD_BYTES
-    spilled = (keys if keys > config.memory // 4 else 0) + (rows if rows > config.memory // 2 else 0)
+    budget = config.budget
+    spilled = (keys if keys > budget.sketches else 0) + (rows if rows > budget.expected_rows else 0)
     buckets = items * chosen.bands * _BUCKET_BYTES if form_named(form).dense and not chosen.exhaustive else 0
     memory = max(min(config.memory, keys + held + rows), buckets)
     return Expected(round(seconds, 1), memory + _PROGRAM_BYTES, spilled, items, text, max(0, memory - config.memory))
+
+
+def announcement(plan: Plan, expected: Expected, form: str) -> str:
+    """What is going to happen, before it does."""
+    spill = f", {expected.disk / 1e9:.1f} GB of work files" if expected.disk else ""
+    return (
+        f"about {expected.items:,} items, {expected.text / 1e9:.1f} GB of {form}: "
+        f"{plan.shape}; "
+        f"expecting {expected.seconds:,.0f} s, {expected.memory / 1e9:.1f} GB of memory{spill}"
+        + (f"; {more_memory(expected.over)}" if expected.over else "")
+    )
 
 
 def more_memory(over: int) -> str:

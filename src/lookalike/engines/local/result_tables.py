@@ -11,10 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.engines.local.cluster_matches import Clustering
-from lookalike.engines.local.compare_pass import too_many
 from lookalike.engines.local.pipeline import Found
 from lookalike.engines.local.unfolding import pairs_in_order
-from lookalike.errors import OptionError
 from lookalike.io.copying.changes import Extra
 from lookalike.io.writing.table_files import save_batches
 from lookalike.types import BoolArray, F64Array, I64Array, U32Array
@@ -46,8 +44,7 @@ def pair_batches(found: Found) -> Iterator[pa.RecordBatch]:
     Of containment `a` is the smaller item, the one that is inside; `b_in_a` tells how much of b is inside a. Of two
     items of one size it is the one with the smaller id.
     """
-    if found.matched.pairs > found.config.max_pairs:
-        raise OptionError(too_many(found.matched.pairs, found.config.max_pairs))
+    found.config.limits.check_pairs(found.matched.pairs)
     references = found.collection.references
     rank = found.sketched.item_rank()
     if references:

@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lookalike.budget import Budget
 from lookalike.errors import InputError
 from lookalike.io.source import Source, describe, locating
 from lookalike.items.from_rows import ItemBatch, ItemPiece
@@ -46,7 +47,7 @@ def items_at_once(memory: int, threads: int, each: int) -> int:
     Several batches are in flight for each thread, in a quarter of the memory. More than a few megabytes of them make
     nothing faster.
     """
-    return max(1, min(_MOST_AT_ONCE, memory // (8 * (threads + 1))) // max(1, each))
+    return max(1, min(_MOST_AT_ONCE, Budget(memory, threads).batch) // max(1, each))
 
 
 def give_back_memory(*, above: int = 0) -> None:
@@ -101,6 +102,7 @@ class Room:
     def __init__(self, memory: int, threads: int) -> None:
         self._memory = memory
         self._threads = threads
+        self._side_by_side = Budget(memory, threads).side_by_side
         self._alone = threading.Lock()
 
     @contextlib.contextmanager
@@ -123,7 +125,7 @@ class Room:
                 f"{place}: the item holds {longest / 1e6:,.0f} MB, more than --memory allows; "
                 f"it needs about {need / 1e9:,.1f} GB"
             )
-        if need * self._threads <= self._memory // 2:
+        if need * self._threads <= self._side_by_side:
             yield
             return
         with self._alone:

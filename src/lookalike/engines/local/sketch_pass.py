@@ -135,7 +135,7 @@ def sketch(
 ) -> Sketched:
     """Read every item once."""
     passing = _Passing(collection, keep, counts, audit, config.report_by, skip_bad=config.skip_bad)
-    sketches = Sketches(work, config.memory // 4, passing.state)
+    sketches = Sketches(work, config.budget.sketches, passing.state)
     passing.sketches = sketches
     # Which rows are bad is known only to who reads them all: such a pass begins again.
     skips = any(getattr(part.source, "skips_bad", False) for part in collection.parts)
@@ -173,7 +173,7 @@ def sketch(
                         passing.pieces(part, columns, stage.advance, most),
                         config.threads,
                         weight=partial(weight, each=each),
-                        most=config.memory // 4,
+                        most=config.budget.in_flight,
                     ):
                         passing.add(part, done)
                         ceiling.check()

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lookalike.budget import chunk_of
 from lookalike.collide.group import select_keys
 from lookalike.engines.local.store.array_file import Arrays, DamagedError, write_arrays
 from lookalike.engines.local.store.work_folder import Work, spilling
@@ -74,7 +75,7 @@ class Sketches:
         self._work = work
         self._memory = memory
         self._state = state
-        self._chunk_bytes = min(_CHUNK_BYTES, max(1 << 20, memory // 8))
+        self._chunk_bytes = min(_CHUNK_BYTES, chunk_of(memory))
         self._chunks: list[_Chunk] = []
         self._waiting: list[SketchBatch] = []
         self._waiting_bytes = 0

@@ -51,8 +51,16 @@ class StoredRows:
         return len(self.offsets) - 1
 
     @property
+    def in_memory(self) -> bool:
+        return self.file is None
+
+    @property
     def nbytes(self) -> int:
         return int(self.offsets[-1]) * _WORD
+
+    def bytes_of(self, rows: I64Array) -> int:
+        """What some rows take."""
+        return _WORD * int((self.offsets[rows + 1] - self.offsets[rows]).sum())
 
     def put(self, first: int, end: int, words: U64Array) -> None:
         """Rows first … end - 1, one after another. Different rows may be put at the same time."""
@@ -67,6 +75,10 @@ class StoredRows:
         """(offsets, words) of the rows first … end - 1, offsets from 0."""
         begin, stop = int(self.offsets[first]), int(self.offsets[end])
         return self.offsets[first : end + 1] - begin, self._read(begin, stop)
+
+    def whole(self) -> tuple[I64Array, U64Array]:
+        """(offsets, words) of all rows; no copy of what is in memory."""
+        return self.offsets, self._read(0, int(self.offsets[-1]))
 
     def gather(self, rows: I64Array) -> tuple[I64Array, U64Array]:
         """(offsets, words) of some rows, which must ascend."""

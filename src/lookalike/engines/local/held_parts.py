@@ -1,0 +1,93 @@
+"""Parts of the items with the rows that they are compared by, as the second pass leaves them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from lookalike.collide.buckets import Likeness, Task
+from lookalike.engines.local.counts import Counts
+from lookalike.engines.local.parts import Part
+from lookalike.engines.local.store.stored_rows import StoredRows
+from lookalike.measures import Judge
+from lookalike.types import BoolArray, F64Array, I64Array
+from lookalike.verify.verifier import Verifier
+
+__all__ = ["HeldPart", "HeldParts"]
+
+
+@dataclass(frozen=True, slots=True)
+class HeldPart:
+    """A part, its rows, and what compares them. Items before `references` are not compared with one another."""
+
+    part: Part
+    store: StoredRows
+    verifier: Verifier
+    references: int
+
+    @property
+    def items(self) -> I64Array:
+        """The item of each row."""
+        return self.part.items
+
+    def matches(self, tasks: Iterator[Task], counts: Counts) -> Iterator[tuple[I64Array, I64Array, F64Array]]:
+        """Of the candidate pairs of rows that tasks give those that match, with their similarity."""
+
+        def asked(left: I64Array, right: I64Array) -> BoolArray:
+            own: BoolArray = np.maximum(self.items[left], self.items[right]) >= self.references
+            return own
+
+        for done in self.verifier.verified(tasks, asked if self.references else None):
+            counts.candidates += done.compared
+            if len(done.left):
+                yield done.left, done.right, done.similarity
+
+    def likeness(self, judge: Judge, block: int) -> Likeness | None:
+        """The signatures of all rows, where they have some; a file is read so many bytes at a time."""
+        if self.store.in_memory:
+            return judge.likeness(*self.store.whole())
+        parts = [judge.likeness(*self.store.take(*rows)) for rows in self.store.blocks(block)]
+        if not parts or parts[0] is None:
+            return None
+        return replace(parts[0], signatures=np.concatenate([part.signatures for part in parts if part is not None]))
+
+
+@dataclass(frozen=True, slots=True)
+class HeldParts:
+    """All parts of a run, and how many bytes of their rows are in files."""
+
+    parts: list[HeldPart] = field(default_factory=list)
+    spilled: int = 0
+
+    @property
+    def items(self) -> int:
+        """How many items are held."""
+        return sum(len(each.items) for each in self.parts)
+
+    def together(self, left: I64Array, right: I64Array) -> Iterator[tuple[HeldPart, I64Array, I64Array, I64Array]]:
+        """(part, which pairs of items it holds, their rows on the left and on the right) for each part."""
+        for held in self.parts:
+            items = held.items
+            one, other = (np.minimum(np.searchsorted(items, each), len(items) - 1) for each in (left, right))
+            mine = np.flatnonzero((items[one] == left) & (items[other] == right))
+            yield held, mine, one[mine], other[mine]
+
+    def matching_sets(self, left: I64Array, right: I64Array, threshold: float) -> BoolArray:
+        """Which pairs of items match by plain intersections of their rows, which must be sets.
+
+        A pair of which the rows are not held together does not match: it was in no part.
+        """
+        out = np.zeros(len(left), np.bool_)
+        for held, mine, *rows in self.together(left, right):
+            for at, a, b in zip(mine.tolist(), *(each.tolist() for each in rows), strict=True):
+                one, other = (held.store.take(row, row + 1)[1] for row in (a, b))
+                both = len(np.intersect1d(one, other, assume_unique=True))
+                out[at] = both / max(1, len(one) + len(other) - both) >= threshold
+        return out
+
+    def close(self) -> None:
+        """Forget the rows."""
+        for held in self.parts:
+            held.store.close()
