@@ -391,3 +391,22 @@ def test_entries_are_made_as_many_as_fit_and_hardly_any_of_those_attached(monkey
     assert len(leading.run(np.ones(len(rows), np.bool_))[0]) == len(rows) - 1
     assert sum(held[1:]) <= 5
     assert max(held) <= most
+
+
+@pytest.mark.parametrize("memory", [1 << 30, 40_000])
+def test_lists_are_the_same_whatever_the_threads(memory: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lookalike.engines.local.giants, "_LEAST_BLOCK", 256)
+    rng = np.random.default_rng(4)
+    rows = [set(rng.integers(0, 400, int(rng.integers(3, 30))).tolist()) for _ in range(300)]
+    told = []
+    for threads in (1, 5):
+        join = Join.of(stored(rows), np.arange(len(rows)), SetJudge(0.5), memory, LIMITS, threads)
+        lists = list(join.lists(np.ones(len(rows), np.bool_)))
+        found = [
+            tuple(each.members[begin:end].tolist())
+            for each in lists
+            for begin, end in zip(each.starts[:-1], each.starts[1:], strict=True)
+        ]
+        told.append(sorted(found))
+    assert told[0] == told[1]
+    assert len(told[0]) > 20

@@ -62,7 +62,7 @@ class GiantMatches:
         store, threads = held.store, self.budget.threads
         room = self.budget.join(len(self.noting.folds.leader), rows_in_file=not store.in_memory)
         if len(giant) and compares_elements(judge):
-            join = Join.of(store, giant, judge, room, self.limits)
+            join = Join.of(store, giant, judge, room, self.limits, threads)
             if self.noting.limit is None:
                 return self._see_to(held, join)
             self.noting.limit.estimate(join.buckets, join.rows, held)

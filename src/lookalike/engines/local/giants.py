@@ -12,10 +12,11 @@ Of vectors, bits and bags the buckets themselves are the lists.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -25,6 +26,7 @@ from lookalike.collide.group import Groups, group
 from lookalike.collide.prefix import Prefix, Reach, count_elements, counters, entries
 from lookalike.engines.local.store.stored_rows import StoredRows
 from lookalike.kernels.signatures import odd_signatures
+from lookalike.threads.ordered import ordered_map
 from lookalike.types import BoolArray, F64Array, I64Array, U8Array, U32Array, U64Array
 
 __all__ = ["LOOK", "BucketLists", "Join", "Lists", "Scan", "in_large", "in_rows"]
@@ -32,6 +34,8 @@ __all__ = ["LOOK", "BucketLists", "Join", "Lists", "Scan", "in_large", "in_rows"
 # What a look at two signatures costs beside a comparison, and the pairs that tell how many it leaves to compare.
 LOOK, _TRIED = 1 / 64, 1000
 _CHUNK = 1 << 15
+# Rows that a thread gathers at a time, if there are that many.
+_LEAST_BLOCK = 1 << 20
 # A key and an item, room to sort them, and the lists they become.
 _ENTRY_BYTES = 36
 _LAST = 2**64 - 1
@@ -47,6 +51,11 @@ _LINE_WORDS, _MOST_LINES = 8, 8
 # Pairs of lists an item from which on signatures are made: they take a walk over all rows.
 _SIGNED_FROM = 32
 _ANY = np.ones(1, np.bool_)
+
+
+# Items, and the offsets and words of their rows.
+Block = tuple[U32Array, I64Array, U64Array]
+T = TypeVar("T")
 
 
 class Bounds(Protocol):
@@ -66,7 +75,7 @@ class Scan(Protocol):
 
 
 @dataclass(frozen=True)
-class Lists:
+class Lists(ABC):
     """Items 0, 1, …, of which rows[g] is the row in the store, and lists of those that may be alike.
 
     A pair of a list is one of which the smaller item is no probe in it. With `open_probes` items that are probes in a
@@ -80,6 +89,7 @@ class Lists:
     most: int
     full: float
     open_probes: bool
+    threads: int = field(default=1, kw_only=True)
 
     @property
     def likeness(self) -> Likeness | None:
@@ -100,9 +110,9 @@ class Lists:
         """What gives the pairs of rows that may match, none left out, faster than one by one."""
         return None
 
+    @abstractmethod
     def lists(self, alive: BoolArray) -> Iterator[Groups]:
         """The lists of living items, some at a time; those that die meanwhile are not in what is still to come."""
-        raise NotImplementedError
 
     def candidates(self, left: Sequence[Groups], apart: BoolArray, labels: I64Array | None = None) -> Iterator[Task]:
         """What gives the pairs of some lists, each once, but for those of two items that are set apart.
@@ -116,15 +126,30 @@ class Lists:
         """The signatures, where there are pairs enough to look at them."""
         return self.likeness if buckets.pairs() > _SIGNED_FROM * len(self.rows) else None
 
-    def blocks(self, items: U32Array) -> Iterator[tuple[U32Array, I64Array, U64Array]]:
+    def blocks(self, items: U32Array) -> Iterator[Block]:
         """(items, offsets, words) of the rows of these items, which must be in order, a bounded part at a time."""
-        rows = self.rows[items]
-        ends = np.cumsum(np.diff(self.store.offsets)[rows]) * 8
+        return self.of_blocks(items, _itself)
+
+    def of_blocks(self, items: U32Array, work: Callable[[Block], T]) -> Iterator[T]:
+        """What `work` makes of each block, in order; blocks are gathered and worked on by several threads."""
+
+        def gathered(some: U32Array) -> T:
+            return work((some, *self.store.gather(self.rows[some])))
+
+        cuts = list(self._cuts(items))
+        return ordered_map(gathered, cuts, min(self.threads, len(cuts)) or 1)
+
+    def _cuts(self, items: U32Array) -> Iterator[U32Array]:
+        """Items whose rows are gathered at a time: several for each thread, and all in flight in a share of memory."""
+        ends = np.cumsum(np.diff(self.store.offsets)[self.rows[items]]) * 8
+        total = int(ends[-1]) if len(ends) else 0
+        share = max(_LEAST_BLOCK, total // (4 * self.threads)) if self.threads > 1 else total
+        most = min(block_of(self.memory) // self.threads, share)
         first = 0
         while first < len(items):
             before = ends[first - 1] if first else 0
-            end = max(first + 1, int(np.searchsorted(ends, before + block_of(self.memory), side="right")))
-            yield items[first:end], *self.store.gather(rows[first:end])
+            end = max(first + 1, int(np.searchsorted(ends, before + most, side="right")))
+            yield items[first:end]
             first = end
 
 
@@ -141,7 +166,9 @@ class Join(Lists):
     reach: Reach
 
     @classmethod
-    def of(cls, store: StoredRows, members: I64Array, judge: Bounds, memory: int, limits: Limits) -> Join:
+    def of(
+        cls, store: StoredRows, members: I64Array, judge: Bounds, memory: int, limits: Limits, threads: int = 1
+    ) -> Join:
         """Join the rows `members` of the store, which must ascend."""
         sizes = np.diff(store.offsets)[members]
         order = np.lexsort((members, sizes))
@@ -151,7 +178,7 @@ class Join(Lists):
         open_probes = bool((long == sizes).all())
         return cls(
             store, members[order], memory, limits.bucket, limits.comparisons, open_probes, in_order, judge.prefix,
-            judge.reach,
+            judge.reach, threads=threads,
         )  # fmt: skip
 
     @cached_property
@@ -231,9 +258,15 @@ class Join(Lists):
         most, high = self.memory // _ENTRY_BYTES, _LAST
         parts: list[tuple[U64Array, U32Array]] = []
         held, least = 0, _LAST
-        for numbers, offsets, values in self.blocks(living):
-            lengths = self.prefix(np.diff(offsets))
-            keys, items = entries(offsets, values, numbers, lengths, counts, marks, (low, high))
+
+        def entries_of(block: Block) -> tuple[U64Array, U32Array]:
+            numbers, offsets, values = block
+            return entries(offsets, values, numbers, self.prefix(np.diff(offsets)), counts, marks, (low, high))
+
+        for keys, items in self.of_blocks(living, entries_of):
+            # Who made them may not have known yet that the largest were to go.
+            stay = keys <= np.uint64(high)
+            keys, items = (keys, items) if stay.all() else (keys[stay], items[stay])
             parts.append((keys, items))
             held, least = held + len(keys), min(least, int(keys.min(initial=_LAST)))
             while held > most and high > least:
@@ -321,3 +354,7 @@ def in_large(bands: Sequence[Groups], items: int, most: int) -> BoolArray:
 def _concatenated(parts: list[tuple[U64Array, U32Array]]) -> tuple[U64Array, U32Array]:
     keys = np.concatenate([np.empty(0, np.uint64), *(part[0] for part in parts)])
     return keys, np.concatenate([np.empty(0, np.uint32), *(part[1] for part in parts)])
+
+
+def _itself(block: Block) -> Block:
+    return block
