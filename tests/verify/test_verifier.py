@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -79,14 +80,15 @@ def listed(left: I64Array, right: I64Array, similarity: F64Array) -> list[tuple[
 
 
 @pytest.mark.parametrize("where", PLACES)
-@given(case=compared(), gathered=st.sampled_from([0, 64, 150, 1 << 20]))
+@given(case=compared(), gathered=st.sampled_from([0, 64, 150, 1 << 20]), sparse=st.sampled_from([0, 16]))
 def test_pairs_match_as_they_do_one_by_one(
-    where: str, case: tuple[Sorted, list[tuple[int, int]]], gathered: int
+    where: str, case: tuple[Sorted, list[tuple[int, int]]], gathered: int, sparse: int
 ) -> None:
     rows, pairs = case
     truth = verifying.matches(rows, pairs, jaccard, THRESHOLD)
     left, right = sides(pairs)
-    with stored(rows, where) as place:
+    with stored(rows, where) as place, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_SPARSE", sparse)
         verifier = Verifier(SetJudge(THRESHOLD), place, gathered)
         found = verifier.matches(left, right)
         assert (found.compared, listed(*found[1:])) == (len(pairs), truth)
@@ -205,6 +207,19 @@ def test_rows_of_a_file_that_may_be_held_are_read_once_for_all_tasks() -> None:
     assert [words for _, words in whole] == [512] * len(tasks)
     apart = calls_of("file", lambda verifier: list(verifier.verified(tasks)), 1 << 20, 512 * 8 - 1)
     assert len(apart) == len(tasks)
+
+
+@given(rows=rows_of, cut=st.integers(0, 12), data=st.data())
+def test_rows_of_several_places_are_gathered_as_from_one(rows: Sorted, cut: int, data: st.DataObject) -> None:
+    """Places whose numbers follow one another, in whichever order they are named, and places whose numbers mix."""
+    whole, numbers = held(rows), np.arange(len(rows))
+    wanted = np.array(sorted(data.draw(st.sets(st.integers(0, len(rows) - 1)))), np.int64)
+    for some in (numbers < cut, numbers >= cut, numbers % 2 == 0):
+        places = [(numbers[each], HeldRows(*whole.gather(numbers[each]))) for each in (some, ~some)]
+        offsets, words = RowsInPlaces(places).gather(wanted)
+        assert [words[a:b].tolist() for a, b in pairwise(offsets)] == [rows[i] for i in wanted.tolist()]
+        assert RowsInPlaces(places).bytes_of(wanted) == 8 * len(words)
+        assert RowsInPlaces(places).whole()[1].tolist() == whole.words.tolist()
 
 
 def test_nothing_is_asked_of_no_pairs() -> None:

@@ -26,6 +26,8 @@ __all__ = ["ComparesRows", "HeldRows", "RowsInPlaces", "Verified", "Verifier", "
 _WORD = 8
 # Bytes of rows that are gathered at a time, where nobody says how many may be.
 _GATHERED = 64 << 20
+# Rows for each pair from which on they are sorted: to count fewer through is faster.
+_SPARSE = 16
 # Pairs that a thread compares at a time where it is not told which: some 10 ms of work.
 _PAIRS = 1 << 13
 # Pairs of many rows with a few that are compared at a time: their numbers and scores are held, 24 bytes each.
@@ -120,9 +122,11 @@ class RowsInPlaces:
         return sum(place.bytes_of(at) for _, at, place in self._found(rows))
 
     def gather(self, rows: I64Array) -> tuple[I64Array, U64Array]:
-        gathered = [(mine, *place.gather(at)) for mine, at, place in self._found(rows)]
-        if len(gathered) == 1 and len(gathered[0][0]) == len(rows):
-            return gathered[0][1:]
+        gathered = sorted(((mine, *place.gather(at)) for mine, at, place in self._found(rows)), key=_first)
+        if all(mine[-1] - mine[0] < len(mine) for mine, _, _ in gathered):
+            # The numbers of one place follow those of another.
+            offsets = _offsets(np.concatenate([np.empty(0, np.int64), *(np.diff(each[1]) for each in gathered)]))
+            return offsets, np.concatenate([np.empty(0, np.uint64), *(each[2] for each in gathered)])
         lengths = np.zeros(len(rows), np.int64)
         for mine, offsets, _ in gathered:
             lengths[mine] = np.diff(offsets)
@@ -139,7 +143,8 @@ class RowsInPlaces:
         """Which of these rows a place has, and where."""
         for numbers, place in self.places:
             at = np.searchsorted(numbers, rows)
-            mine = np.flatnonzero((at < len(numbers)) & (numbers[np.minimum(at, len(numbers) - 1)] == rows))
+            inside = np.flatnonzero(at < len(numbers))
+            mine = inside[numbers[at[inside]] == rows[inside]]
             if len(mine):
                 yield mine, at[mine], place
 
@@ -266,17 +271,32 @@ class Verifier:
         waiting = [(0, len(left))] if len(left) else []
         while waiting:
             begin, end = waiting.pop()
-            one, other = left[begin:end], right[begin:end]
-            rows = np.unique(np.concatenate([one, other]))
+            rows, one, other = _numbered(left[begin:end], right[begin:end])
             if end - begin > 1 and self.rows.bytes_of(rows) > self.gathered:
                 half = (begin + end) // 2
                 waiting += [(half, end), (begin, half)]
                 continue
             gathered = self.rows.gather(rows)
-            out[begin:end] = self.judge.compare(
-                *gathered, np.searchsorted(rows, one), np.searchsorted(rows, other), threshold
-            )
+            out[begin:end] = self.judge.compare(*gathered, one, other, threshold)
         return out
+
+
+def _first(piece: tuple[I64Array, I64Array, U64Array]) -> int:
+    return int(piece[0][0])
+
+
+def _numbered(left: I64Array, right: I64Array) -> tuple[I64Array, I64Array, I64Array]:
+    """The rows of some pairs, ascending, and the pairs by their places among them."""
+    low = int(min(left.min(), right.min()))
+    span = int(max(left.max(), right.max())) - low + 1
+    if span > _SPARSE * len(left):
+        rows = np.unique(np.concatenate([left, right]))
+        return rows, np.searchsorted(rows, left), np.searchsorted(rows, right)
+    place = np.zeros(span, np.int64)
+    place[left - low] = place[right - low] = 1
+    rows = np.flatnonzero(place)
+    place[rows] = np.arange(len(rows))
+    return rows + low, place[left - low], place[right - low]
 
 
 def _offsets(lengths: I64Array) -> I64Array:
