@@ -139,3 +139,15 @@ def test_a_broken_page_is_an_error_that_names_the_row_group(tmp_path: Path) -> N
     for threads in (1, 3):
         with pytest.raises(InputError, match=r"in\.parquet: row group 0: "):
             list(open_files([str(path)], batch_bytes=1 << 20, threads=threads).batches(["text"]))
+
+
+def test_a_writer_whose_name_is_no_text_writes_what_can_be_read(tmp_path: Path) -> None:
+    path = tmp_path / "in.parquet"
+    texts = [f"{i} " * 2000 for i in range(2000)]
+    pq.write_table(pa.table({"text": texts}), path, **SMALL)
+    data = path.read_bytes()
+    at = data.rindex(b"parquet-cpp-arrow")
+    path.write_bytes(data[:at] + b"\xff" + data[at + 1 :])
+    assert pages(path, 0, ["text"]) is None
+    source = open_files([str(path)], batch_bytes=1 << 20, threads=2)
+    assert [text for batch in source.batches(["text"]) for text in batch.rows["text"].to_pylist()] == texts

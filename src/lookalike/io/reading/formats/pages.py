@@ -127,9 +127,10 @@ def pages_of(path: str, file: Any, schema: pa.Schema, footer: Footer, group: int
                 if column is None:
                     return None
                 columns.append(column)
+        created_by = str(file.metadata.created_by or "")
     except (OSError, LookupError, TypeError, ValueError, OverflowError):
         return None  # Arrow finds words for it
-    return Pages(path, rows, columns, str(file.metadata.created_by or "")) if columns and rows else None
+    return Pages(path, rows, columns, created_by) if columns and rows else None
 
 
 def _column(
