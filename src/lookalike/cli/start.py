@@ -1,6 +1,6 @@
 """The first step of the command line: ready for Ctrl-C before anything else is loaded.
 
-Loading Typer, Arrow and Numba takes most of a second. Ctrl-C in the middle of it would show a traceback of theirs, or
+Loading Typer and Arrow takes a good part of a second. Ctrl-C in the middle of it would show a traceback of theirs, or
 be taken for a library that is not there. Nothing has begun by then, so the process just ends.
 """
 
