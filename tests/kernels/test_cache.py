@@ -107,6 +107,15 @@ def test_what_is_kept_is_found_again_for_the_same_source_only(tmp_path: Path) ->
     assert only_file(tmp_path).stat().st_size < 200, "the old one is written over"
 
 
+def test_what_one_user_installs_others_may_read(tmp_path: Path) -> None:
+    before = os.umask(0o022)
+    try:
+        place(tmp_path).write(b"code")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(only_file(tmp_path).stat().st_mode) == 0o644
+
+
 def test_what_is_broken_is_not_there(tmp_path: Path) -> None:
     place(tmp_path).write(b"some code")
     path = only_file(tmp_path)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import gc
 import io
 import os
 import signal
@@ -121,10 +120,8 @@ def _options(
 def main() -> None:
     """Run the command line and exit.
 
-    Start and end are made short: libraries that are being loaded leave no garbage to look for (a tenth of a second),
-    and the interpreter need not take everything apart (twice that).
+    The end is made short: the interpreter need not take everything apart, which is a tenth of a second and more.
     """
-    gc.disable()
     _open_streams()
     code = run()
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):

@@ -21,6 +21,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from functools import cache
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 
 __all__ = ["KernelFile", "note", "on_note"]
@@ -57,7 +58,7 @@ class KernelFile:
 
     def read(self) -> bytes | None:
         """The object code of this source for this machine, if it is there and whole."""
-        for folder in self._folders():
+        for folder in chain(self._usual_folders(), filter(_is_ours, _temporary())):
             try:
                 found = (folder / self._name).read_bytes()
             except OSError:
@@ -71,16 +72,22 @@ class KernelFile:
     def write(self, code: bytes) -> None:
         """Keep object code where it can be kept; a line says so if that is not where one would look for it."""
         content = _MAGIC + self._digest + _hash(self._digest + code) + code
-        for folder in self._folders():
+        for folder in self._usual_folders():
             with contextlib.suppress(OSError):
+                folder.mkdir(parents=True, exist_ok=True)
                 _write_whole(folder, self._name, content)
-                if folder == _temporary():
-                    note(f"compiled kernels are kept in {folder}{_WHY}")
                 return
+        for folder in _temporary():
+            with contextlib.suppress(OSError):
+                folder.mkdir(mode=0o700, exist_ok=True)
+                if _is_ours(folder):
+                    _write_whole(folder, self._name, content)
+                    note(f"compiled kernels are kept in {folder}{_WHY}")
+                    return
         note(f"compiled kernels are not kept, every run compiles them anew{_WHY}")
 
-    def _folders(self) -> Iterator[Path]:
-        """All places, the best first."""
+    def _usual_folders(self) -> Iterator[Path]:
+        """The best first."""
         chosen = os.environ.get("NUMBA_CACHE_DIR")
         # Two installations of other versions do not take turns in writing one file.
         apart = hashlib.blake2b(os.fsencode(self._source.parent), digest_size=8).hexdigest()
@@ -91,9 +98,6 @@ class KernelFile:
             with contextlib.suppress(RuntimeError):  # no home
                 home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
                 yield Path(home) / "lookalike" / apart
-        temporary = _temporary()
-        if temporary is not None:
-            yield temporary
 
 
 def _hash(content: bytes) -> bytes:
@@ -101,28 +105,29 @@ def _hash(content: bytes) -> bytes:
 
 
 def _write_whole(folder: Path, name: str, content: bytes) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    number, path = tempfile.mkstemp(dir=folder, prefix=name)
+    part = folder / f".{name}.{os.urandom(8).hex()}"
     try:
-        with os.fdopen(number, "wb") as file:
+        with part.open("xb") as file:
             file.write(content)
-        Path(path).replace(folder / name)
+        part.replace(folder / name)
     except BaseException:
-        Path(path).unlink(missing_ok=True)
+        part.unlink(missing_ok=True)
         raise
 
 
-@cache
-def _temporary() -> Path | None:
-    """The folder of this user below the temporary one, unless somebody else could have put something there."""
+def _temporary() -> Iterator[Path]:
+    """The folder of this user below the temporary one, if there are such things."""
+    with contextlib.suppress(OSError, AttributeError):
+        yield Path(tempfile.gettempdir()) / f"lookalike-kernels-{os.getuid()}"
+
+
+def _is_ours(folder: Path) -> bool:
+    """Whether nobody else could have put something there."""
     try:
-        folder = Path(tempfile.gettempdir()) / f"lookalike-kernels-{os.getuid()}"
-        folder.mkdir(mode=0o700, exist_ok=True)
         found = folder.lstat()
-        ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o077
-        return folder if ours else None
-    except (OSError, AttributeError):
-        return None
+        return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o077
+    except OSError:
+        return False
 
 
 @cache

@@ -6,8 +6,7 @@ as well, and is read when the kernel is compiled.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, get_args, get_type_hints
+from typing import Any, NamedTuple, get_args, get_type_hints
 
 import numpy as np
 
@@ -16,8 +15,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Scalar:
+class Scalar(NamedTuple):
     """A number, or nothing."""
 
     name: str
@@ -30,8 +28,7 @@ class Scalar:
         return self.name
 
 
-@dataclass(frozen=True, slots=True)
-class ArrayKind:
+class ArrayKind(NamedTuple):
     """A C-contiguous array."""
 
     dtype: str
@@ -42,8 +39,7 @@ class ArrayKind:
         return f"{'readonly ' if self.readonly else ''}{self.dtype}[{', '.join([':'] * self.dimensions)}]"
 
 
-@dataclass(frozen=True, slots=True)
-class TupleKind:
+class TupleKind(NamedTuple):
     """A NamedTuple whose fields are arrays."""
 
     named: type[tuple[Any, ...]]
@@ -54,8 +50,7 @@ class TupleKind:
         return f"{self.named.__name__}({', '.join(f'{name}: {kind}' for name, kind in fields)})"
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
+class Signature(NamedTuple):
     """What a kernel gives and takes."""
 
     result: Scalar

@@ -35,6 +35,11 @@ class _MethodDefinition(ctypes.Structure):
     ]  # fmt: skip
 
 
+# PyCFunction_NewEx(definition, self, module), of which `self` comes to the entry as its first argument.
+_built_in = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)(
+    ("PyCFunction_NewEx", ctypes.pythonapi)
+)
+
 # Code that could still be called must stay where it is: for as long as the process lives.
 _loaded: list[Any] = []
 
@@ -65,9 +70,7 @@ def load(name: str, code: bytes, takes: Callable[[], str]) -> Callable[..., Any]
     slots[0], slots[1] = id(np.ndarray), id(None)
     definition = _MethodDefinition(name.encode(), linked[ENTRY], _FAST_CALL, None)
     _loaded.append((linked, definition))
-    make = ctypes.pythonapi.PyCFunction_NewEx
-    make.restype, make.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
-    function: Callable[..., Any] = make(ctypes.addressof(definition), _complaint(name, takes), None)
+    function: Callable[..., Any] = _built_in(ctypes.addressof(definition), _complaint(name, takes), None)
     return function
 
 
