@@ -64,7 +64,7 @@ _HOME = {
 if not TYPE_CHECKING:  # a type checker would take every name for one that is there
 
     def __getattr__(name: str) -> Any:
-        """Import what is asked for when it is asked for: Numba and Arrow are heavy, and `--help` needs neither."""
+        """Import what is asked for when it is asked for: NumPy and Arrow are heavy, and `--help` needs neither."""
         if name not in _HOME:
             raise AttributeError(f"module 'lookalike' has no attribute {name!r}")
         value = getattr(import_module(f"lookalike.{_HOME[name]}"), name)

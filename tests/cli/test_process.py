@@ -144,7 +144,7 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(many: Path, tmp_path: Path) 
 def test_a_run_does_not_load_what_libraries_only_look_for(docs: Path, tmp_path: Path) -> None:
     code = (
         "import sys; from lookalike.cli.main import run; code = run(); "
-        "print(code, [name for name in ('pandas', 'scipy.linalg') if name in sys.modules]); "
+        "print(code, 'pandas' in sys.modules); "
         "import pandas, pyarrow; print(pyarrow.table({'a': [1]}).to_pandas()['a'].tolist())"
     )
     arguments = ["dedup", docs, "-o", tmp_path / "run", "-q"]
@@ -152,7 +152,7 @@ def test_a_run_does_not_load_what_libraries_only_look_for(docs: Path, tmp_path: 
         [sys.executable, "-c", code, *map(str, arguments)], capture_output=True, text=True, check=True
     )
     # It can still be used by whoever asks for it.
-    assert done.stdout.splitlines() == ["0 []", "[1]"]
+    assert done.stdout.splitlines() == ["0 False", "[1]"]
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])

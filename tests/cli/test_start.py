@@ -20,7 +20,7 @@ sys.argv = ["lookalike", "pairs", "nothing.jsonl"]
 """
 
 
-@pytest.mark.parametrize("library", ["typer", "lookalike.cli.main", "pyarrow", "numba", "numpy"])
+@pytest.mark.parametrize("library", ["typer", "lookalike.cli.main", "pyarrow", "llvmlite", "numpy"])
 def test_ctrl_c_while_libraries_are_loaded_is_one_line(library: str) -> None:
     code = INTERRUPTED.format(library=library, how="from lookalike.cli.start import main; main()")
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

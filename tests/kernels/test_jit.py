@@ -8,15 +8,16 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
-from numba.core import types
-from numpy.typing import NDArray
+from numba.core.errors import TypingError
 
-from lookalike.kernels import jit
-from lookalike.kernels.jit import Kernel, array_of, kernel, load_u64, peek, poke, trailing_zeros, tuple_of
+from lookalike.kernels import cache, compiling, jit
+from lookalike.kernels.jit import Kernel, kernel, load_u64, peek, poke, trailing_zeros
+from lookalike.kernels.kinds import array_of, void
+from lookalike.kernels.loading import UnloadableError
 
 SOURCE = '''
 from lookalike.kernels.jit import kernel
@@ -51,28 +52,19 @@ def write(folder: Path) -> Path:
     return path
 
 
-class Counting:
-    """A dispatcher that counts how often it is asked to compile."""
+@pytest.fixture
+def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the kernels that are compiled."""
+    names: list[str] = []
 
-    def __init__(self, dispatcher: Any) -> None:
-        self._dispatcher = dispatcher
-        self.compiled = 0
+    def counting(name: str, *rest: Any) -> bytes:
+        names.append(name)
+        code: bytes = object_code(name, *rest)
+        return code
 
-    def compile(self, signature: str) -> None:
-        self.compiled += 1
-        self._dispatcher.compile(signature)
-
-    def __call__(self, *arguments: Any) -> Any:
-        return self._dispatcher(*arguments)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._dispatcher, name)
-
-
-def counted(twice: Kernel) -> Counting:
-    counting = Counting(twice._dispatcher)
-    twice._dispatcher = counting
-    return counting
+    object_code = compiling.object_code
+    monkeypatch.setattr(compiling, "object_code", counting)
+    return names
 
 
 def test_a_kernel_keeps_its_name_and_what_it_says(tmp_path: Path) -> None:
@@ -83,21 +75,13 @@ def test_a_kernel_keeps_its_name_and_what_it_says(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("listeners")
-def test_a_kernel_is_compiled_at_its_first_call_and_never_again(tmp_path: Path) -> None:
+def test_a_kernel_is_compiled_at_its_first_call_and_never_again(tmp_path: Path, compiled: list[str]) -> None:
     twice = load(write(tmp_path)).twice
-    counting = counted(twice)
-    assert counting.compiled == 0
+    assert compiled == []
     assert [twice(x) for x in (1, 2, 3)] == [2, 4, 6]
-    assert counting.compiled == 1
-
-
-@pytest.mark.usefixtures("listeners")
-def test_a_kernel_takes_no_other_types_than_those_of_its_signature(tmp_path: Path) -> None:
-    twice = load(write(tmp_path)).twice
-    assert twice(5) == 10
-    with pytest.raises(TypeError):
-        twice("no number")
-    assert len(twice._dispatcher.signatures) == 1
+    assert compiled == ["twice"]
+    assert load(tmp_path / "twice_module.py").twice(4) == 8
+    assert compiled == ["twice"], "it was kept"
 
 
 @pytest.mark.usefixtures("listeners")
@@ -127,9 +111,8 @@ def test_the_listener_is_told_of_a_compilation_once_and_of_a_load_from_the_cache
 
 
 @pytest.mark.usefixtures("listeners")
-def test_threads_that_call_a_kernel_first_at_the_same_time_compile_it_once(tmp_path: Path) -> None:
+def test_threads_that_call_a_kernel_first_at_the_same_time_compile_it_once(tmp_path: Path, compiled: list[str]) -> None:
     twice = load(write(tmp_path)).twice
-    counting = counted(twice)
     told: list[str] = []
     jit.on_compile(lambda: told.append("compiled"))
     barrier = threading.Barrier(THREADS)
@@ -141,11 +124,38 @@ def test_threads_that_call_a_kernel_first_at_the_same_time_compile_it_once(tmp_p
 
     with ThreadPoolExecutor(THREADS) as pool:
         assert list(pool.map(call, range(THREADS))) == [2 * x for x in range(THREADS)]
-    assert counting.compiled == 1
+    assert compiled == ["twice"]
     assert told == ["compiled"]
 
 
-@kernel(types.void(array_of(np.uint8, readonly=True), array_of(np.uint64), array_of(np.int64)))
+@pytest.mark.usefixtures("listeners")
+def test_a_kernel_that_cannot_be_loaded_is_left_to_numba_and_that_is_said(
+    tmp_path: Path, compiled: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(cache, "_noted", [])
+    monkeypatch.setattr(cache, "_listeners", [said.append])
+    path = write(tmp_path)
+
+    def unloadable(*_: object) -> None:
+        raise UnloadableError("symbols not found")
+
+    monkeypatch.setattr(jit, "load", unloadable)
+    assert load(path).twice(2) == 4
+    assert said == ["twice is left to Numba, which makes every start slower: symbols not found"]
+    assert load(path).twice(3) == 6
+    assert compiled == ["twice"], "and not tried again"
+
+
+@pytest.mark.usefixtures("listeners")
+def test_an_error_in_the_source_of_a_kernel_is_numba_s(tmp_path: Path) -> None:
+    path = write(tmp_path)
+    path.write_text(SOURCE.replace("x + x", "x.nothing"), encoding="utf-8")
+    with pytest.raises(TypingError, match="nothing"):
+        load(path).twice(2)
+
+
+@kernel(void(array_of(np.uint8, readonly=True), array_of(np.uint64), array_of(np.int64)))
 def _read(data, words, zeros):  # type: ignore[no-untyped-def]
     for i in range(len(words)):
         words[i] = load_u64(data, i)
@@ -158,20 +168,6 @@ def _copy(source, small, large, value):  # type: ignore[no-untyped-def]
         poke(small, i, peek(source, i))
         poke(large, i, peek(source, i))
     poke(large, len(source), value)
-
-
-class Arrays(NamedTuple):
-    """Arrays of two types."""
-
-    small: NDArray[np.uint8]
-    large: NDArray[np.int64]
-
-
-def test_the_type_of_a_tuple_of_arrays_follows_its_annotations() -> None:
-    for readonly in (False, True):
-        kind = tuple_of(Arrays, readonly=readonly)
-        assert list(kind.types) == [array_of(dtype, readonly=readonly) for dtype in (np.uint8, np.int64)]
-        assert kind.instance_class is Arrays
 
 
 def test_eight_bytes_are_read_little_endian_from_any_position() -> None:

@@ -26,11 +26,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba.core import types
 from numpy.typing import NDArray
 
 from lookalike.kernels.chosen_hashes import slot_hash, table_words
-from lookalike.kernels.jit import array_of, device, kernel, peek, poke, trailing_zeros, tuple_of
+from lookalike.kernels.jit import device, kernel, peek, poke, trailing_zeros
+from lookalike.kernels.kinds import array_of, float64, int64, tuple_of, uint64, void
 from lookalike.kernels.signatures import signature_distance, turn_over
 from lookalike.kernels.simd import pointer
 from lookalike.key import TABLE_KEY
@@ -429,7 +429,7 @@ _VALUES = array_of(np.uint64, readonly=True)
 _OFFSETS = array_of(np.int64, readonly=True)
 
 
-@kernel(types.void(types.int64, _VALUES, _OFFSETS, types.float64, types.int64, _INDEX))
+@kernel(void(int64, _VALUES, _OFFSETS, float64, int64, _INDEX))
 def index_items(items, values, offsets, threshold, most, m):
     """Build the index of `items` sampled items anew in empty memory, from their elements.
 
@@ -444,9 +444,9 @@ def index_items(items, values, offsets, threshold, most, m):
 
 
 @kernel(
-    types.int64(
-        *(types.int64, types.int64, _VALUES, _OFFSETS, _VALUES, types.float64, types.uint64, types.uint64),
-        *(types.int64, _INDEX),
+    int64(
+        *(int64, int64, _VALUES, _OFFSETS, _VALUES, float64, uint64, uint64),
+        *(int64, _INDEX),
     )
 )
 def enter_rows(first, row, values, offsets, groups, threshold, seed, limit, largest, m):
@@ -481,8 +481,8 @@ def enter_rows(first, row, values, offsets, groups, threshold, seed, limit, larg
 
 
 @kernel(
-    types.int64(
-        *(types.int64, types.int64, _VALUES, _OFFSETS, _VALUES, types.float64, types.int64, types.int64, _INDEX),
+    int64(
+        *(int64, int64, _VALUES, _OFFSETS, _VALUES, float64, int64, int64, _INDEX),
         _PROBE,
     )
 )
@@ -504,14 +504,14 @@ def probe_rows(first, row, values, offsets, groups, threshold, probe_from, most,
     return row
 
 
-@kernel(types.void(_OFFSETS, types.float64, _INDEX))
+@kernel(void(_OFFSETS, float64, _INDEX))
 def leave_items(places, threshold, m):
     """Take the items in these places out of the index; they stay in the sample."""
     for place in places:
         _leave(place, threshold, m)
 
 
-@kernel(types.void(array_of(np.int64, readonly=True), types.uint64, array_of(np.uint64)))
+@kernel(void(array_of(np.int64, readonly=True), uint64, array_of(np.uint64)))
 def rank_items(items, seed, ranks):
     """ranks[i] = the hash of item items[i] that decides whether it is sampled."""
     state = mix(seed ^ C1)

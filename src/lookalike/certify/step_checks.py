@@ -24,7 +24,7 @@ import pyarrow as pa
 
 from lookalike.certify.sample_index import ranks_of
 from lookalike.shingle import Shingle
-from lookalike.twin import hashing, text
+from lookalike.twin import hashing
 from lookalike.types import BoolArray, I64Array, Sets, U32Array, U64Array
 
 __all__ = ["BucketPairs", "ItemCheck", "drawn"]
@@ -85,6 +85,8 @@ class ItemCheck:
             return True
         key, shingle = hashing.key_of(self.seed), self.shingle
         if shingle is not None:
+            from lookalike.twin import text  # its patterns take longer to compile than a small run samples anything
+
             raw = value.encode("utf-8", "surrogatepass") if isinstance(value, str) else bytes(value)
             if not text.is_known(raw.decode("utf-8", "replace")):
                 return True

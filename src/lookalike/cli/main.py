@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import gc
 import io
 import os
 import signal
@@ -18,10 +17,10 @@ from importlib import import_module
 from typing import Annotated, Any, Literal
 
 import typer
-from typer.core import TyperGroup
 
 from lookalike import __version__
 from lookalike.cli.interrupts import INTERRUPTED, leave
+from lookalike.cli.plain_values import PlainCommand, PlainGroup
 from lookalike.errors import LookalikeError
 from lookalike.wording.printable import printable
 
@@ -67,7 +66,7 @@ class _ClosedPipeError(Exception):
     """The reader of standard output went away (`| head`), by a name that Typer does not catch."""
 
 
-class _Commands(TyperGroup):
+class _Commands(PlainGroup):
     """The commands, each made when it is asked for: what a command takes is told in hundreds of objects."""
 
     def __init__(self, **how: Any) -> None:
@@ -77,7 +76,8 @@ class _Commands(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name in self.commands and self.commands[cmd_name] is None:
             alone = typer.Typer(add_completion=False, rich_markup_mode=_MARKUP)
-            alone.command(cmd_name)(getattr(import_module(f"lookalike.cli.{cmd_name}"), cmd_name))
+            function = getattr(import_module(f"lookalike.cli.{cmd_name}"), cmd_name)
+            alone.command(cmd_name, cls=PlainCommand)(function)
             self.commands[cmd_name] = typer.main.get_command(alone)
         return self.commands.get(cmd_name)
 
@@ -120,10 +120,8 @@ def _options(
 def main() -> None:
     """Run the command line and exit.
 
-    Start and end are made short: libraries that are being loaded leave no garbage to look for (a tenth of a second),
-    and the interpreter need not take everything apart (twice that).
+    The end is made short: the interpreter need not take everything apart, which is a tenth of a second and more.
     """
-    gc.disable()
     _open_streams()
     code = run()
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):

@@ -47,7 +47,8 @@ def out() -> Console:
 def say(message: str, *, quiet: bool = False) -> None:
     """A line for people on standard error."""
     if not quiet:
-        _console(stderr=True).print(printable(message), soft_wrap=True, markup=False, emoji=False)
+        # Not through rich, which takes longer to load than a small run; on a terminal its bars make room for others.
+        print(printable(message), file=sys.stderr)  # noqa: T201
 
 
 def print_json(data: Any) -> None:
@@ -58,11 +59,11 @@ def print_json(data: Any) -> None:
 
 def announce_compiling(quiet: bool) -> None:
     """Say it when kernels must be compiled: that takes seconds, once on a machine for each measure."""
-    from lookalike.kernels.cache import on_move
+    from lookalike.kernels.cache import on_note
     from lookalike.kernels.jit import on_compile
 
     if not quiet:
-        on_move(say)
+        on_note(say)
         on_compile(lambda: say("compiling kernels, once for each measure on this machine (about 10 seconds) …"))
 
 

@@ -1,60 +1,155 @@
-"""Where compiled kernels are kept when neither the installation nor the home folder can be written.
+"""Where the object code of kernels is kept: a file each, read by every later process.
 
-Numba keeps them beside the source files, or else in the home folder, or where NUMBA_CACHE_DIR says, and refuses to go
-on where none of these can be written, as in a hardened container. Then they are kept in a folder of this user below the
-temporary one, or not at all. What is loaded from there is run, so the folder must be ours and nobody else's to write.
+Beside the source file, in `__pycache__`; or where that cannot be written, in the folder of this user for such things;
+or where NUMBA_CACHE_DIR says. Where none of these can be written, as in a hardened container, in a folder of this user
+below the temporary one, or not at all. What is loaded is run, so that folder must be ours and nobody else's to write.
+
+The name of a file says for which machine and libraries the code was made: one home folder may serve many machines. Its
+head says of what source it was made (`taken_in.py`); a file of another source is written over. It appears under its
+name when it is whole, so that processes which compile at the same time do not disturb each other, and it is checked by
+a hash: what is broken is compiled anew.
 """
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import os
 import stat
+import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import cache
+from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 
-import numba
+__all__ = ["KernelFile", "note", "on_note"]
 
-__all__ = ["on_move", "use_another_folder"]
+_MAGIC = b"lookalike kernel 1\n"
+_DIGEST = 32  # bytes
+_WHY = ": no other place can be written; NUMBA_CACHE_DIR names one"
 
-_moved: list[str] = []
+_noted: list[str] = []
 _listeners: list[Callable[[str], None]] = []
 
 
-def on_move(listener: Callable[[str], None]) -> None:
-    """Call `listener` with a line that says where kernels are kept, once, if that is not where Numba would."""
-    if _moved:
-        listener(_moved[0])
-    else:
-        _listeners.append(listener)
+def on_note(listener: Callable[[str], None]) -> None:
+    """Call `listener` with each line that says how kernels are kept where that is not as usual, once."""
+    for line in _noted:
+        listener(line)
+    _listeners.append(listener)
 
 
-def use_another_folder() -> bool:
-    """Keep kernels in a temporary folder from now on; False if there is none, so that they cannot be kept."""
-    folder = _folder()
-    if folder is not None:
-        numba.config.CACHE_DIR = str(folder)
-        # For processes that this one starts, and because Numba reads it again when the environment changes.
-        os.environ["NUMBA_CACHE_DIR"] = str(folder)
-        said = f"compiled kernels are kept in {folder}"
-    else:
-        said = "compiled kernels are not kept, every run compiles them anew"
-    if not _moved:
-        _moved.append(f"{said}: no other place can be written; NUMBA_CACHE_DIR names one")
-        while _listeners:
-            _listeners.pop()(_moved[0])
-    return folder is not None
+def note(line: str) -> None:
+    """Tell the listeners, now and later, unless they know already."""
+    if line not in _noted:
+        _noted.append(line)
+        for listener in _listeners:
+            listener(line)
 
 
-def _folder() -> Path | None:
-    try:
-        folder = Path(tempfile.gettempdir()) / f"lookalike-kernels-{os.getuid()}"
-        folder.mkdir(mode=0o700, exist_ok=True)
-        found = folder.lstat()
-        ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o077
-        if not ours:
-            return None
-        with tempfile.TemporaryFile(dir=folder):
-            return folder
-    except (OSError, AttributeError):
+class KernelFile:
+    """Where the object code of one kernel is kept."""
+
+    def __init__(self, source: str, name: str, digest: bytes) -> None:
+        self._source, self._digest = Path(source), digest
+        self._name = f"{name}-{_machine()}.kernel"
+
+    def read(self) -> bytes | None:
+        """The object code of this source for this machine, if it is there and whole."""
+        for folder in chain(self._usual_folders(), filter(_is_ours, _temporary())):
+            try:
+                found = (folder / self._name).read_bytes()
+            except OSError:
+                continue
+            size = len(_MAGIC) + 2 * _DIGEST
+            head, code = found[:size], found[size:]
+            if head == _MAGIC + self._digest + _hash(self._digest + code):
+                return code
         return None
+
+    def write(self, code: bytes) -> None:
+        """Keep object code where it can be kept; a line says so if that is not where one would look for it."""
+        content = _MAGIC + self._digest + _hash(self._digest + code) + code
+        for folder in self._usual_folders():
+            with contextlib.suppress(OSError):
+                folder.mkdir(parents=True, exist_ok=True)
+                _write_whole(folder, self._name, content)
+                return
+        for folder in _temporary():
+            with contextlib.suppress(OSError):
+                folder.mkdir(mode=0o700, exist_ok=True)
+                if _is_ours(folder):
+                    _write_whole(folder, self._name, content)
+                    note(f"compiled kernels are kept in {folder}{_WHY}")
+                    return
+        note(f"compiled kernels are not kept, every run compiles them anew{_WHY}")
+
+    def _usual_folders(self) -> Iterator[Path]:
+        """The best first."""
+        chosen = os.environ.get("NUMBA_CACHE_DIR")
+        # Two installations of other versions do not take turns in writing one file.
+        apart = hashlib.blake2b(os.fsencode(self._source.parent), digest_size=8).hexdigest()
+        if chosen:
+            yield Path(chosen) / f"lookalike-{apart}"
+        else:
+            yield self._source.parent / "__pycache__"
+            with contextlib.suppress(RuntimeError):  # no home
+                home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+                yield Path(home) / "lookalike" / apart
+
+
+def _hash(content: bytes) -> bytes:
+    return hashlib.blake2b(content, digest_size=_DIGEST).digest()
+
+
+def _write_whole(folder: Path, name: str, content: bytes) -> None:
+    part = folder / f".{name}.{os.urandom(8).hex()}"
+    try:
+        with part.open("xb") as file:
+            file.write(content)
+        part.replace(folder / name)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+
+
+def _temporary() -> Iterator[Path]:
+    """The folder of this user below the temporary one, if there are such things."""
+    with contextlib.suppress(OSError, AttributeError):
+        yield Path(tempfile.gettempdir()) / f"lookalike-kernels-{os.getuid()}"
+
+
+def _is_ours(folder: Path) -> bool:
+    """Whether nobody else could have put something there."""
+    try:
+        found = folder.lstat()
+        return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o077
+    except OSError:
+        return False
+
+
+@cache
+def _machine() -> str:
+    """All that decides what a source is compiled to: processor, compiler, interpreter, NumPy, Numba's settings."""
+    import llvmlite
+    import llvmlite.binding as llvm
+    import numpy as np
+
+    settings = {
+        key: value for key, value in os.environ.items() if key.startswith("NUMBA_") and key != "NUMBA_CACHE_DIR"
+    }
+    about = [
+        llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten(),
+        llvmlite.__version__, _numba_version(), np.__version__,
+        sys.implementation.cache_tag, getattr(sys, "abiflags", ""), object.__basicsize__, sorted(settings.items()),
+    ]  # fmt: skip
+    return hashlib.blake2b(repr(about).encode(), digest_size=8).hexdigest()
+
+
+def _numba_version() -> bytes:
+    """The file that says which version it is; Numba itself is not loaded for that."""
+    found = find_spec("numba")
+    assert found is not None and found.origin is not None
+    return Path(found.origin).with_name("_version.py").read_bytes()

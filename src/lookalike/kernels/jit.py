@@ -1,63 +1,65 @@
-"""How kernels are compiled: explicitly, cached, without the interpreter lock.
+"""How kernels are compiled and called: explicitly, kept, without the interpreter lock.
 
-A kernel has one explicit signature. It is compiled at its first call, or loaded from Numba's cache beside the source
-file (a fraction of a second), so that importing a module costs nothing and a run loads only what it calls. The very
-first compilation on a machine takes seconds; `on_compile` is told, so that the command line can say so.
+A kernel has one explicit signature. At its first call its object code is loaded (`cache.py`, `loading.py`), or if there
+is none yet, compiled (`compiling.py`): importing a module costs nothing, a run loads only what it calls, and Numba is
+loaded only where something must be compiled. The very first compilation on a machine takes seconds; `on_compile` is
+told, so that the command line can say so. A change of a kernel, or of anything that it takes in from other files, is
+noticed (`taken_in.py`).
 
-`device` marks the small functions that kernels call. They are inlined by LLVM and never called from Python.
-
-Numba notices a change of a kernel's own file, not of a file it imports device functions from: after changing `spec.py`,
-`key.py`, this file or one beside it, `sketch/draws.py`, `sketch/turning.py`, `represent/decode.py` or
-`represent/tokens.py`, run `make clean`.
+`device` marks the small functions that kernels call. They are inlined by LLVM and not called from Python but by tests.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any, get_args, get_type_hints
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
 
-import numba
-import numpy as np
 from llvmlite import ir
-from numba.core import types
-from numba.extending import intrinsic
 
-from lookalike.kernels.cache import use_another_folder
+from lookalike.kernels.cache import KernelFile, note
+from lookalike.kernels.kinds import Signature
+from lookalike.kernels.later import types
+from lookalike.kernels.loading import UnloadableError, load
+from lookalike.kernels.taken_in import digest_of
 
 __all__ = [
+    "Inside",
     "Kernel",
-    "array_of",
     "aside",
     "device",
     "fold",
+    "intrinsic",
     "kernel",
     "load_u64",
     "on_compile",
     "peek",
     "poke",
     "trailing_zeros",
-    "tuple_of",
 ]
 
 _listeners: list[Callable[[], None]] = []
 _lock = threading.Lock()
 
+# What is kept of a kernel whose object code cannot be loaded.
+_LEFT_TO_NUMBA = b""
+
 
 def on_compile(listener: Callable[[], None]) -> None:
-    """Call `listener` once, when the first kernel of this process had to be compiled instead of loaded."""
+    """Call `listener` once, when the first kernel of this process has to be compiled instead of loaded."""
     _listeners.append(listener)
 
 
 class Kernel:
-    """A jitted function with one signature, compiled or loaded at its first call."""
+    """A compiled function with one signature, loaded or compiled at its first call."""
 
-    def __init__(self, function: Callable[..., Any], signature: Any) -> None:
+    def __init__(self, function: Callable[..., Any], signature: Signature | str) -> None:
         self.__doc__ = function.__doc__
         self.__name__ = function.__name__
         self.python = function
         self.signature = signature
-        self._dispatcher, self._kept = _jitted(function)
         self._entry: Callable[..., Any] | None = None
 
     def __call__(self, *arguments: Any) -> Any:
@@ -68,42 +70,57 @@ class Kernel:
 
     def _load(self) -> None:
         with _lock:
-            if self._entry is not None:
-                return
-            self._dispatcher.compile(self.signature)
-            self._dispatcher.disable_compile()
-            if self._dispatcher.stats.cache_misses or not self._kept:
-                while _listeners:
-                    _listeners.pop()()
-            self._entry = self._dispatcher
+            if self._entry is None:
+                place = self._place()
+                self._entry = self._kept(place) or self._compiled(place)
+
+    def _place(self) -> KernelFile:
+        name = f"{self.python.__module__}.{self.python.__qualname__}"
+        digest = digest_of(self.python, str(self.signature), _machinery())
+        return KernelFile(self.python.__code__.co_filename, name, digest)
+
+    def _kept(self, place: KernelFile) -> Callable[..., Any] | None:
+        """What an earlier process compiled, if there is anything and it can be loaded."""
+        code = place.read()
+        if code is None:
+            return None
+        try:
+            return self._left_to_numba() if code == _LEFT_TO_NUMBA else self._loaded(code)
+        except UnloadableError:
+            return None
+
+    def _loaded(self, code: bytes) -> Callable[..., Any]:
+        return load(self.__name__, code, lambda: str(self.signature))
+
+    def _compiled(self, place: KernelFile) -> Callable[..., Any]:
+        while _listeners:
+            _listeners.pop()()
+        from lookalike.kernels.compiling import object_code
+
+        try:
+            code = object_code(self.__name__, self.python, self.signature)
+            entry = self._loaded(code)
+        except Exception as error:  # of the kernel itself, which Numba will raise again, or of our way around Numba
+            entry, code = self._left_to_numba(), _LEFT_TO_NUMBA
+            note(f"{self.__name__} is left to Numba, which makes every start slower: {' '.join(str(error).split())}")
+        place.write(code)
+        return entry
+
+    def _left_to_numba(self) -> Callable[..., Any]:
+        from lookalike.kernels.compiling import numbas_own
+
+        function: Callable[..., Any] = numbas_own(self.python, self.signature)
+        return function
 
 
-def _jitted(function: Callable[..., Any]) -> tuple[Any, bool]:
-    """The function, to be compiled, and whether what is compiled will be kept."""
-    try:
-        return numba.njit(cache=True, nogil=True)(function), True
-    except RuntimeError as error:
-        if "cannot cache" not in str(error):
-            raise
-    kept = use_another_folder()
-    return numba.njit(cache=kept, nogil=True)(function), kept
+@cache
+def _machinery() -> str:
+    """The text of the modules that decide how a kernel is compiled and called, which also may change."""
+    modules = ("array_layout", "compiling", "entry", "loading", "runtime")
+    return "".join(Path(__file__).with_name(f"{name}.py").read_text(encoding="utf-8") for name in modules)
 
 
-def array_of(dtype: Any, dimensions: int = 1, *, readonly: bool = False) -> Any:
-    """The Numba type of a C-contiguous array; one that is read only may be given Arrow's memory as it is."""
-    return types.Array(numba.from_dtype(np.dtype(dtype)), dimensions, "C", readonly=readonly)
-
-
-def tuple_of(named: type[tuple[Any, ...]], *, readonly: bool = False) -> Any:
-    """The Numba type of a NamedTuple whose fields are one-dimensional arrays, as its annotations say."""
-    hints = get_type_hints(named).values()
-    # NDArray[T] is ndarray[shape, dtype[T]], and since NumPy 2.5 an alias of its own whose only argument is T.
-    last = [get_args(hint)[-1] for hint in hints]
-    dtypes = [get_args(argument)[0] if get_args(argument) else argument for argument in last]
-    return types.NamedTuple([array_of(dtype, readonly=readonly) for dtype in dtypes], named)  # type: ignore[attr-defined]
-
-
-def kernel(signature: Any) -> Callable[[Callable[..., Any]], Kernel]:
+def kernel(signature: Signature | str) -> Callable[[Callable[..., Any]], Kernel]:
     """Declare a kernel: arrays in, arrays out, no Python objects."""
 
     def declare(function: Callable[..., Any]) -> Kernel:
@@ -112,14 +129,62 @@ def kernel(signature: Any) -> Callable[[Callable[..., Any]], Kernel]:
     return declare
 
 
+class Inside:
+    """A function for the inside of kernels, which Numba is told of when it compiles one that mentions it."""
+
+    def __init__(self, function: Callable[..., Any], **options: Any) -> None:
+        self.__doc__ = function.__doc__
+        self.__name__ = function.__name__
+        self.py_func = function
+        self._options = options
+
+    @cached_property
+    def _made(self) -> Any:
+        from lookalike.kernels.compiling import device_function
+
+        return device_function(self.py_func, **self._options)
+
+    @property
+    def _numba_type_(self) -> Any:
+        """The attribute that Numba asks objects for which it does not know."""
+        return self._made._numba_type_
+
+    @cached_property
+    def _for_python(self) -> Any:
+        from lookalike.kernels.compiling import function_by_itself
+
+        return function_by_itself(self.py_func)
+
+    def __call__(self, *arguments: Any) -> Any:
+        """For tests: kernels take in the function itself."""
+        return self._for_python(*arguments)
+
+
 def device(function: Callable[..., Any]) -> Any:
     """Declare a function that kernels call, inlined: Numba otherwise counts references to its arrays at each call."""
-    return numba.njit(nogil=True, forceinline=True)(function)
+    return Inside(function, forceinline=True)
 
 
 def aside(function: Callable[..., Any]) -> Any:
     """Declare a function that kernels hardly ever call: it stays apart from them, and may allocate memory."""
-    return numba.njit(nogil=True)(function)
+    return Inside(function)
+
+
+class _Intrinsic(Inside):
+    @cached_property
+    def _made(self) -> Any:
+        from lookalike.kernels.compiling import intrinsic_and_type
+
+        return intrinsic_and_type(self.py_func)
+
+    @property
+    def _numba_type_(self) -> Any:
+        return self._made[1]
+
+
+def intrinsic(function: Callable[..., Any]) -> Any:
+    """Declare a function that emits the code of a call to it, as Numba's decorator does, but without loading Numba."""
+    return _Intrinsic(function)
 
 
 def _address(context: Any, builder: Any, kind: Any, array: Any, position: Any) -> Any:

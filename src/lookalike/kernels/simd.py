@@ -13,13 +13,13 @@ These functions are for kernels only; positions are not checked. Where an `array
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from llvmlite import ir
-from numba.core import cgutils, types
-from numba.core.datamodel import models
-from numba.core.types.misc import CPointer
-from numba.extending import intrinsic, register_model
+
+from lookalike.kernels.jit import intrinsic
+from lookalike.kernels.later import cgutils, extending, models, types
 
 __all__ = [
     "LANES",
@@ -51,25 +51,25 @@ _WIDE = ir.VectorType(_F64, LANES)
 _WORDS = ir.VectorType(_I64, LANES)
 
 
-class _Lanes(types.Type):
+@cache
+def _lanes() -> Any:
     """The Numba type of eight float64."""
 
-    def __init__(self) -> None:
-        super().__init__(name="F64x8")
+    class Lanes(types.Type):  # type: ignore[misc,name-defined]
+        def __init__(self) -> None:
+            super().__init__(name="F64x8")
 
+    @extending.register_model(Lanes)
+    class Model(models.PrimitiveModel):  # type: ignore[misc,name-defined]
+        def __init__(self, manager: Any, kind: Any) -> None:
+            super().__init__(manager, kind, _WIDE)
 
-_LANES = _Lanes()
-
-
-@register_model(_Lanes)
-class _LanesModel(models.PrimitiveModel):  # type: ignore[misc]
-    def __init__(self, manager: Any, kind: Any) -> None:
-        super().__init__(manager, kind, _WIDE)
+    return Lanes()
 
 
 def _address(context: Any, builder: Any, kind: Any, element: Any, array: Any, position: Any) -> Any:
     """The address of the vector that begins at array[position]."""
-    data = array if isinstance(kind, CPointer) else context.make_array(kind)(context, builder, array).data
+    data = array if isinstance(kind, types.CPointer) else context.make_array(kind)(context, builder, array).data
     return builder.bitcast(builder.gep(data, [position]), ir.VectorType(element, LANES).as_pointer())
 
 
@@ -124,13 +124,13 @@ def pointer(typingctx: Any, array: Any) -> Any:
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return context.make_array(signature.args[0])(context, builder, arguments[0]).data
 
-    return CPointer(array.dtype)(array), codegen
+    return types.CPointer(array.dtype)(array), codegen
 
 
 @intrinsic
 def zeros(typingctx: Any) -> Any:
     """Eight zeros."""
-    return _LANES(), lambda context, builder, signature, arguments: ir.Constant(_WIDE, None)
+    return _lanes()(), lambda context, builder, signature, arguments: ir.Constant(_WIDE, None)
 
 
 @intrinsic
@@ -140,7 +140,7 @@ def broadcast(typingctx: Any, value: Any) -> Any:
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return _splat(builder, arguments[0])
 
-    return _LANES(types.float64), codegen
+    return _lanes()(types.float64), codegen
 
 
 @intrinsic
@@ -153,7 +153,7 @@ def load(typingctx: Any, array: Any, position: Any) -> Any:
         value.align = 4
         return _widened(builder, value)
 
-    return _LANES(array, types.int64), codegen
+    return _lanes()(array, types.int64), codegen
 
 
 @intrinsic
@@ -165,7 +165,7 @@ def load_first(typingctx: Any, array: Any, position: Any, count: Any) -> Any:
         address = _address(context, builder, signature.args[0], element, *arguments[:2])
         return _widened(builder, _load_first(builder, address, arguments[2]))
 
-    return _LANES(array, types.int64, types.int64), codegen
+    return _lanes()(array, types.int64, types.int64), codegen
 
 
 @intrinsic
@@ -177,7 +177,7 @@ def store(typingctx: Any, array: Any, position: Any, value: Any) -> Any:
         stored.align = 8
         return context.get_dummy_value()
 
-    return types.void(array, types.int64, _LANES), codegen
+    return types.void(array, types.int64, _lanes()), codegen
 
 
 def _call(builder: Any, name: str, *arguments: Any) -> Any:
@@ -197,7 +197,7 @@ def add(typingctx: Any, x: Any, y: Any) -> Any:
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.fadd(*arguments)
 
-    return _LANES(_LANES, _LANES), codegen
+    return _lanes()(_lanes(), _lanes()), codegen
 
 
 @intrinsic
@@ -207,7 +207,7 @@ def apart(typingctx: Any, x: Any, y: Any) -> Any:
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return _call(builder, "fabs", builder.fsub(*arguments))
 
-    return _LANES(_LANES, _LANES), codegen
+    return _lanes()(_lanes(), _lanes()), codegen
 
 
 @intrinsic
@@ -217,7 +217,7 @@ def higher(typingctx: Any, x: Any, y: Any) -> Any:
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.select(builder.fcmp_ordered(">", *arguments), *arguments)
 
-    return _LANES(_LANES, _LANES), codegen
+    return _lanes()(_lanes(), _lanes()), codegen
 
 
 @intrinsic
@@ -227,7 +227,7 @@ def multiply(typingctx: Any, x: Any, y: Any) -> Any:
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.fmul(*arguments)
 
-    return _LANES(_LANES, _LANES), codegen
+    return _lanes()(_lanes(), _lanes()), codegen
 
 
 @intrinsic
@@ -237,7 +237,7 @@ def multiply_add(typingctx: Any, x: Any, y: Any, z: Any) -> Any:
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return _call(builder, "fmuladd", *arguments)
 
-    return _LANES(_LANES, _LANES, _LANES), codegen
+    return _lanes()(_lanes(), _lanes(), _lanes()), codegen
 
 
 @intrinsic
@@ -250,7 +250,7 @@ def total(typingctx: Any, x: Any) -> Any:
             value = builder.fadd(*_halves(builder, value))
         return builder.extract_element(value, ir.Constant(_I32, 0))
 
-    return types.float64(_LANES), codegen
+    return types.float64(_lanes()), codegen
 
 
 @intrinsic
@@ -264,7 +264,7 @@ def highest(typingctx: Any, x: Any) -> Any:
             value = builder.select(builder.fcmp_ordered(">", low, high), low, high)
         return builder.extract_element(value, ir.Constant(_I32, 0))
 
-    return types.float64(_LANES), codegen
+    return types.float64(_lanes()), codegen
 
 
 @intrinsic

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 
+from lookalike import __version__
 from lookalike.config import WEIGHTS
 from lookalike.engines.local.pipeline import Found
 from lookalike.engines.local.planning import more_memory
@@ -41,7 +41,7 @@ def report(found: Found) -> dict[str, Any]:
     config, counts, planned, matched = found.config, found.counts, found.plan, found.matched
     rejected = counts.candidates - counts.matches
     out: dict[str, Any] = {
-        "lookalike": version("lookalike"),
+        "lookalike": __version__,
         "hash_spec": SPEC_VERSION,
         "inputs": [spelled(name) for name in found.items.source.files],
         "column": list(found.items.columns),

@@ -16,11 +16,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba.core import types
 from numpy.typing import NDArray
 
 from lookalike.kernels.chosen_hashes import count_before, steps_allowed
-from lookalike.kernels.jit import array_of, device, kernel, peek, poke, tuple_of
+from lookalike.kernels.jit import device, kernel, peek, poke
+from lookalike.kernels.kinds import array_of, int64, tuple_of, void
 from lookalike.key import TOKEN
 from lookalike.represent.decode import ACCENTS, LOWER
 from lookalike.represent.tokens import CHAR, DIGITS, PAD, PUNCTUATION, WHITESPACE, full_row, quick_row
@@ -234,8 +234,8 @@ _TWO_BY_N = array_of(np.uint64, 2)
 
 
 _KEY = array_of(np.uint64, readonly=True)
-_ROWS = types.int64(
-    *(_BYTES, _OFFSETS, types.int64, types.int64, types.int64, _KEY, _TABLES, _SCRATCH),
+_ROWS = int64(
+    *(_BYTES, _OFFSETS, int64, int64, int64, _KEY, _TABLES, _SCRATCH),
     *(_VALUES, _NUMBERS, _TWO_BY_N, _NUMBERS),
 )
 
@@ -273,7 +273,7 @@ def shingle_words(data, offsets, row, k, flags, key, tables, s, values, row_ends
     return row
 
 
-@kernel(types.int64(*_ROWS.args, _NUMBERS, _NUMBERS, array_of(np.int64, 2), array_of(np.int64, 2)))
+@kernel(int64(*_ROWS.args, _NUMBERS, _NUMBERS, array_of(np.int64, 2), array_of(np.int64, 2)))
 def shingle_rows(
     data, offsets, row, k, flags, key, tables, s, values, row_ends, fingerprints, tally, origin, reach, span, spans
 ):
@@ -316,8 +316,8 @@ def shingle_rows(
 
 
 @kernel(
-    types.void(
-        *(array_of(np.uint64, readonly=True), _OFFSETS, types.int64, types.int64, _KEY, _SCRATCH),
+    void(
+        *(array_of(np.uint64, readonly=True), _OFFSETS, int64, int64, _KEY, _SCRATCH),
         *(_VALUES, _NUMBERS, _TWO_BY_N),
     )
 )

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lookalike import __version__
 from lookalike.config import Config
 from lookalike.io.reading.watch import fingerprints
 from lookalike.io.source import Source
@@ -40,7 +40,7 @@ def describe_run(config: Config, source: Source, against: Source | None, *, anno
     options["normalize"] = sorted(config.shingle.normalize)
     options["tokens"] = _function_name(config.shingle.tokens)
     return {
-        "lookalike": version("lookalike"),
+        "lookalike": __version__,
         "hash_spec": SPEC_VERSION,
         **options,
         "annotate": annotate,

@@ -37,10 +37,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba.core import types
 from numpy.typing import NDArray
 
-from lookalike.kernels.jit import array_of, device, kernel, peek, poke, trailing_zeros, tuple_of
+from lookalike.kernels.jit import device, kernel, peek, poke, trailing_zeros
+from lookalike.kernels.kinds import array_of, float64, tuple_of, uint64, void
 from lookalike.sketch.minhash import EMPTY_SLOT
 from lookalike.spec import C2, GOLDEN, ln, mix
 from lookalike.types import F32Array, I64Array, U32Array, U64Array
@@ -164,9 +164,9 @@ def _throw(s, n, turn, reach, height, buckets, best, chosen):
 
 
 @kernel(
-    types.void(
+    void(
         array_of(np.int64, readonly=True), array_of(np.uint64, readonly=True), array_of(np.float32, readonly=True),
-        array_of(np.uint32, readonly=True), types.uint64, types.float64, array_of(np.float64, readonly=True),
+        array_of(np.uint32, readonly=True), uint64, float64, array_of(np.float64, readonly=True),
         tuple_of(DartScratch), array_of(np.uint32, 2),
     )
 )  # fmt: skip

@@ -23,10 +23,9 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba.core import cgutils, types
-from numba.extending import intrinsic
 
-from lookalike.kernels.jit import device, kernel, peek
+from lookalike.kernels.jit import device, intrinsic, kernel, peek
+from lookalike.kernels.later import cgutils, types
 from lookalike.threads.ordered import ordered_map
 from lookalike.types import I64Array, U64Array
 

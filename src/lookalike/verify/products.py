@@ -23,15 +23,15 @@ OpenBLAS; 384 components 6.8, 1.7 and 7.5.
 from __future__ import annotations
 
 import math
+import os
 from typing import Any, NamedTuple
 
 import llvmlite.binding as llvm
 import numpy as np
 from llvmlite import ir
-from numba.core import cgutils, config, types
-from numba.extending import intrinsic
 
-from lookalike.kernels.jit import kernel
+from lookalike.kernels.jit import intrinsic, kernel
+from lookalike.kernels.later import cgutils, types
 from lookalike.types import F32Array, F64Array, I32Array
 
 __all__ = [
@@ -55,8 +55,10 @@ _LEAST = np.float32(1e-30)  # largest component below which a vector is rounded 
 
 
 def _features() -> set[str]:
-    if config.CPU_FEATURES is not None:
-        return {name[1:] for name in config.CPU_FEATURES.split(",") if name.startswith("+")}
+    generic = os.environ.get("NUMBA_CPU_NAME", "").lower() == "generic"
+    chosen = os.environ.get("NUMBA_CPU_FEATURES", "" if generic else None)
+    if chosen is not None:
+        return {name[1:] for name in chosen.split(",") if name.startswith("+")}
     return {name for name, present in llvm.get_host_cpu_features().items() if present}
 
 

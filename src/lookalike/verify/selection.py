@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba.core import cgutils, types
-from numba.extending import intrinsic
 
-from lookalike.kernels.jit import device, kernel, peek
+from lookalike.kernels.jit import device, intrinsic, kernel, peek
+from lookalike.kernels.later import cgutils, types
 
 __all__ = [
     "COSINE", "EUCLIDEAN", "MANHATTAN", "NOBODY", "collect_pairs", "keep_best", "manhattan_block", "score_lists",
