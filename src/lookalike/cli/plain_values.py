@@ -1,8 +1,8 @@
 """Values of options that need no conversion.
 
 Typer has every value of every option converted by pydantic, also those that nobody gave. Loading pydantic and setting
-it up for forty options takes a tenth of a second, longer than a small run takes for everything else. So what is
-missing, or already is what its option takes, passes by; everything else is converted, and refused, by Typer as ever.
+it up for forty options takes 0.05 s, as long as two documents take from reading to clusters. So what is missing, or
+already is what its option takes, passes by; everything else is converted, and refused, by Typer as ever.
 """
 
 from __future__ import annotations
