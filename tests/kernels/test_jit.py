@@ -145,6 +145,7 @@ def test_a_kernel_that_cannot_be_loaded_is_left_to_numba_and_that_is_said(
     assert said == ["twice is left to Numba, which makes every start slower: symbols not found"]
     assert load(path).twice(3) == 6
     assert compiled == ["twice"], "and not tried again"
+    assert said[1:] == ["twice is left to Numba, which makes every start slower: as before"]
 
 
 @pytest.mark.usefixtures("listeners")

@@ -85,7 +85,7 @@ class Kernel:
         if code is None:
             return None
         try:
-            return self._left_to_numba() if code == _LEFT_TO_NUMBA else self._loaded(code)
+            return self._left_to_numba("as before") if code == _LEFT_TO_NUMBA else self._loaded(code)
         except UnloadableError:
             return None
 
@@ -101,15 +101,15 @@ class Kernel:
             code = object_code(self.__name__, self.python, self.signature)
             entry = self._loaded(code)
         except Exception as error:  # of the kernel itself, which Numba will raise again, or of our way around Numba
-            entry, code = self._left_to_numba(), _LEFT_TO_NUMBA
-            note(f"{self.__name__} is left to Numba, which makes every start slower: {' '.join(str(error).split())}")
+            entry, code = self._left_to_numba(" ".join(str(error).split())), _LEFT_TO_NUMBA
         place.write(code)
         return entry
 
-    def _left_to_numba(self) -> Callable[..., Any]:
+    def _left_to_numba(self, why: str) -> Callable[..., Any]:
         from lookalike.kernels.compiling import numbas_own
 
         function: Callable[..., Any] = numbas_own(self.python, self.signature)
+        note(f"{self.__name__} is left to Numba, which makes every start slower: {why}")
         return function
 
 
