@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from types import BuiltinFunctionType
 
 import networkx
 import pytest
@@ -308,6 +309,11 @@ def test_every_kernel_has_a_twin() -> None:
 
 def test_every_public_kernel_says_what_it_computes() -> None:
     assert [name for name, kernel in kernels().items() if not name.startswith("_") and not kernel.__doc__] == []
+
+
+def test_no_kernel_is_left_to_numba() -> None:
+    """Which would take longer to load than all the rest."""
+    assert [name for name, kernel in kernels().items() if not isinstance(kernel.loaded(), BuiltinFunctionType)] == []
 
 
 def test_every_module_with_kernels_has_a_test_file_of_its_own() -> None:

@@ -63,16 +63,15 @@ class Kernel:
         self._entry: Callable[..., Any] | None = None
 
     def __call__(self, *arguments: Any) -> Any:
-        if self._entry is None:
-            self._load()
-            assert self._entry is not None
-        return self._entry(*arguments)
+        return (self._entry or self.loaded())(*arguments)
 
-    def _load(self) -> None:
+    def loaded(self) -> Callable[..., Any]:
+        """What is called, loaded or compiled if that has not been done."""
         with _lock:
             if self._entry is None:
                 place = self._place()
                 self._entry = self._kept(place) or self._compiled(place)
+            return self._entry
 
     def _place(self) -> KernelFile:
         name = f"{self.python.__module__}.{self.python.__qualname__}"

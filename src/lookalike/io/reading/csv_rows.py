@@ -37,7 +37,7 @@ class RowBlock(NamedTuple):
     rows: int
 
 
-@kernel("void(Array(uint8,1,'C',readonly=True), uint8, int64[::1])")
+@kernel("void(Array(uint8,1,'C',readonly=True), int64, int64[::1])")
 def cut_rows(data, delimiter, found):
     """found = (where the last whole row ends, whole rows that are not empty, 1 if a quote is open at the end)."""
     state, begin, rows = _BEGINNING, np.int64(0), np.int64(0)
@@ -74,7 +74,7 @@ def row_blocks(place: Place, delimiter: str, on_read: OnRead) -> Iterator[RowBlo
                 check_encoding(place.name, data)
                 data, start = data.removeprefix(BOM), False
             whole = tail + data if tail else data
-            cut_rows(np.frombuffer(whole, np.uint8), np.uint8(ord(delimiter)), found)
+            cut_rows(np.frombuffer(whole, np.uint8), ord(delimiter), found)
             end, rows = int(found[0]), int(found[1])
             if end:
                 yield RowBlock(whole[:end], rows)
