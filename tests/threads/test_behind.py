@@ -110,7 +110,8 @@ def made(number: int, steps: int) -> int:
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
 @pytest.mark.parametrize("room", [1, 10, 1000])
-def test_what_is_made_in_any_order_is_put_in_order(threads: int, room: int) -> None:
+@pytest.mark.parametrize("loaded", [False, True])
+def test_what_is_made_in_any_order_is_put_in_order(threads: int, room: int, loaded: bool) -> None:
     lengths = random.Random(threads).choices([0, 100_000], k=60)
     behind = Behind(Crew(threads), room)
     put: list[int] = []
@@ -118,7 +119,7 @@ def test_what_is_made_in_any_order_is_put_in_order(threads: int, room: int) -> N
         if number % 7 == 3:
             behind.do(4, partial(put.append, number))
         else:
-            behind.make(4, partial(made, number, steps), put.append)
+            behind.make(4, partial(made, number, steps), put.append, loaded=loaded)
     behind.finish()
     assert put == list(range(60))
 
@@ -134,7 +135,7 @@ def test_one_piece_is_put_at_a_time() -> None:
         inside.release()
 
     for number in range(60):
-        behind.make(1, partial(int, number), alone)
+        behind.make(1, partial(int, number), alone, loaded=True)
     behind.finish()
     assert put == list(range(60))
 
@@ -145,12 +146,13 @@ def test_all_threads_of_the_crew_and_the_caller_make() -> None:
     together = threading.Barrier(3)
     put: list[int] = []
     for number in range(12):
-        behind.make(1, partial(together.wait, 120), lambda _, number=number: put.append(number))  # type: ignore[misc]
+        behind.make(1, partial(together.wait, 120), lambda _, number=number: put.append(number), loaded=True)  # type: ignore[misc]
     behind.finish()
     assert put == list(range(12))
 
 
-def test_pieces_that_wait_to_be_put_count_as_held() -> None:
+@pytest.mark.parametrize("loaded", [False, True])
+def test_pieces_that_wait_to_be_put_count_as_held(loaded: bool) -> None:
     behind = Behind(Crew(2), room=10)
     go = threading.Event()
     lock, living, most = threading.Lock(), 0, 0
@@ -172,11 +174,31 @@ def test_pieces_that_wait_to_be_put_count_as_held() -> None:
     # The first is finished when another one waits behind it.
     ending = setting(go, lambda: most >= 2)
     for number in range(100):
-        behind.make(5, partial(make, number), put)
+        behind.make(5, partial(make, number), put, loaded=loaded)
     behind.finish()
     ending.join()
     # The first is not finished for long; twice the room is what may pile up behind it.
     assert most <= 4
+
+
+def test_no_thread_runs_out_of_pieces_while_the_caller_makes_one() -> None:
+    # The caller's first piece waits until another thread makes one, too.
+    behind = Behind(Crew(2), room=100)
+    caller, beside = threading.current_thread(), threading.Event()
+    makers: list[threading.Thread] = []
+
+    def make() -> None:
+        makers.append(threading.current_thread())
+        if makers[-1] is not caller:
+            if caller in makers:
+                beside.set()
+        elif len(makers) < 6:  # at the end nothing is left for the other
+            assert beside.wait(120)
+
+    for _ in range(12):
+        behind.make(1, make, lambda _: None, loaded=False)
+    behind.finish()
+    assert len(makers) == 12
 
 
 @pytest.mark.parametrize("place", ["make", "put"])
@@ -198,7 +220,7 @@ def test_what_went_wrong_while_making_or_putting_is_raised_in_front(place: str) 
     make = fail if place == "make" else int
     with pytest.raises(OSError, match="disk full"):
         for number in range(100):
-            behind.make(5, partial(make, number), store)
+            behind.make(5, partial(make, number), store, loaded=True)
         behind.finish()
     behind.drop()
     assert put == list(range(len(put)))

@@ -3,6 +3,9 @@
 Each piece is made, by any thread, and then put, one at a time and in order. Where the output is one stream (lines,
 gzip) nothing is made and putting is all the work, so one thread is enough. Row groups of Parquet are encoded when they
 are made, which takes three times as long as decoding them: the caller then encodes, too, instead of waiting.
+
+A piece that is still to be read needs no room before it is begun. Some of these wait for each thread: the caller is the
+only one who finds more, and while it makes one itself the others must not run out.
 """
 
 from __future__ import annotations
@@ -22,11 +25,15 @@ T = TypeVar("T")
 __all__ = ["Behind"]
 
 
+_WAITING = 2  # pieces that are still to be read, for each thread
+
+
 @dataclass(slots=True)
 class _Waiting:
     size: int
     make: Callable[[], Any] | None
     put: Callable[[Any], None]
+    loaded: bool = True
     begun: bool = False
     made: bool = False
     result: Any = None
@@ -36,7 +43,7 @@ class _Waiting:
 class Behind:
     """Work in order, on threads of its own as soon as the crew has one to lend, otherwise at once.
 
-    The caller may be ahead by `room` units of size, and by one piece of work whatever its size; a piece that the caller
+    What is held may come to `room` units of size, or to one piece of work whatever its size; a piece that the caller
     makes itself comes on top.
     """
 
@@ -60,11 +67,15 @@ class Behind:
         else:
             work()
 
-    def make(self, size: int, make: Callable[[], T], put: Callable[[T], None]) -> None:
-        """Make this at any time, and put it after everything before it; raises what went wrong earlier."""
+    def make(self, size: int, make: Callable[[], T], put: Callable[[T], None], *, loaded: bool) -> None:
+        """Make this at any time, and put it after everything before it; raises what went wrong earlier.
+
+        Args:
+            size: what it takes from when it is begun, and if it is `loaded` already, from now on.
+        """
         self._borrow()
         if self._threads:
-            self._add(_Waiting(size, make, put))
+            self._add(_Waiting(size, make, put, loaded))
         else:
             put(make())
 
@@ -76,7 +87,7 @@ class Behind:
                     self._check()
                     if not self._queue and not self._putting:
                         break
-                    job = self._next()
+                    job = self._next(2 * self._room)
                     if job is None:
                         self._changed.wait()
                 if job is not None:
@@ -117,34 +128,46 @@ class Behind:
         while not admitted:
             with self._changed:
                 self._check()
-                admitted = self._fits(piece.size, self._room)
-                job = None if admitted else self._next()
+                admitted = self._has_room_for(piece)
+                job = None if admitted else self._next(2 * self._room)
                 if not admitted and job is None and piece.make is not None and self._fits(piece.size, 2 * self._room):
                     admitted = True
-                    piece.begun = True
-                    job = partial(self._make, piece)
+                    job = self._begin(piece)
                 if admitted:
                     self._queue.append(piece)
-                    self._held += piece.size
+                    self._held += piece.size if piece.loaded else 0
                     self._changed.notify_all()
                 elif job is None:
                     self._changed.wait()
             if job is not None:
                 self._try(job)
 
+    def _has_room_for(self, piece: _Waiting) -> bool:
+        if piece.loaded:
+            return self._fits(piece.size, self._room)
+        return sum(not each.begun for each in self._queue) < _WAITING * len(self._threads)
+
     def _fits(self, size: int, room: int) -> bool:
         return not self._held or self._held + size <= room
 
-    def _next(self) -> Callable[[], None] | None:
+    def _next(self, room: int) -> Callable[[], None] | None:
         """What can be done now: the next piece is put, because that makes room, or else the first is made."""
         if self._queue and self._queue[0].made and not self._putting:
             self._putting = True
             return partial(self._put, self._queue.popleft())
         for piece in self._queue:
             if not piece.begun:
-                piece.begun = True
-                return partial(self._make, piece)
+                # All others wait for the first, so it waits for no room.
+                fits = piece.loaded or piece is self._queue[0] or self._fits(piece.size, room)
+                return self._begin(piece) if fits else None
         return None
+
+    def _begin(self, piece: _Waiting) -> Callable[[], None]:
+        piece.begun = True
+        if not piece.loaded:
+            piece.loaded = True
+            self._held += piece.size
+        return partial(self._make, piece)
 
     def _make(self, piece: _Waiting) -> None:
         assert piece.make is not None, "it was to be made"
@@ -185,7 +208,7 @@ class Behind:
         with contextlib.suppress(BaseException):  # the caller gets it, from `_check`
             while True:
                 with self._changed:
-                    while (job := self._next()) is None and not self._ending and self._error is None:
+                    while (job := self._next(self._room)) is None and not self._ending and self._error is None:
                         self._changed.wait()
                 if job is None:
                     return

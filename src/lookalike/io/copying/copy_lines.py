@@ -36,9 +36,9 @@ class LineOutput:
         self._behind = behind
         self._open_end = False
 
-    def make(self, size: int, make: Callable[[], bytes]) -> None:
+    def make(self, size: int, make: Callable[[], bytes], *, loaded: bool) -> None:
         """Write whole lines, of which the last may lack its newline; they are made by any thread."""
-        self._behind.make(size, make, self._put)
+        self._behind.make(size, make, self._put, loaded=loaded)
 
     def _put(self, data: bytes) -> None:
         if data:
@@ -69,7 +69,7 @@ def copy_lines(
     for span in spans(job.place, job.reading.faults, job.reading.on_read, job.reading.ranges, blank=job.blank):
         count = min(span.rows, _left(source, start + row))
         mask = changes.mask(start + row, count)
-        out.make(max(1, span.size), partial(job.lines, span, row, mask))
+        out.make(max(1, span.size), partial(job.lines, span, row, mask), loaded=span.loaded)
         row, kept = row + count, kept + int(mask.sum())
         if count < span.rows:
             break

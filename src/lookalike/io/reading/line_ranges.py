@@ -51,6 +51,7 @@ class Span:
     rows: int
     size: int
     load: Callable[[], Block]
+    loaded: bool
 
 
 class _LineCount(NamedTuple):
@@ -126,14 +127,14 @@ def spans(
         without = set() if faults is None else faults.places
         for block in blocks(place, faults, on_read):
             rows = len(lines_of(block, blank=blank, without=without))
-            yield Span(block.line, block.end, rows, len(block.data), partial(_held, block))
+            yield Span(block.line, block.end, rows, len(block.data), partial(_held, block), loaded=True)
         return
     bad = np.sort(np.array(list(() if faults is None else faults.places), np.int64))
     for each in ranges:
         end = each.line + each.lines
         gone = int(np.diff(np.searchsorted(bad, [each.line, end]))[0])
         rows = (each.lines if blank else each.rows) - gone
-        yield Span(each.line, end, rows, each.end - each.begin, partial(_read, place, each, on_read))
+        yield Span(each.line, end, rows, each.end - each.begin, partial(_read, place, each, on_read), loaded=False)
 
 
 def _held(block: Block) -> Block:

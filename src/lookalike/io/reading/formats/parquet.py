@@ -493,7 +493,7 @@ class ParquetSink:
         """
         self._end_group()
         if weight <= self._most:
-            self._behind.make(max(1, weight), partial(self._encoded, load), self._append)
+            self._behind.make(max(1, weight), partial(self._encoded, load), self._append, loaded=False)
             return
         for rows in load():
             self.write(rows)
@@ -520,7 +520,7 @@ class ParquetSink:
 
     def _encode(self, table: pa.Table) -> None:
         make = partial(encode, self._schema, self._options, table)
-        self._behind.make(max(1, table.nbytes), make, self._file.append)
+        self._behind.make(max(1, table.nbytes), make, self._file.append, loaded=True)
 
     def close(self) -> None:
         """Write what is waiting and the footer."""
