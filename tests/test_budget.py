@@ -21,7 +21,7 @@ def test_what_is_held_at_the_same_time_fits_the_memory(budget: Budget) -> None:
     assert rows + budget.in_flight <= memory
     assert rows + budget.join(0, rows_in_file=False) + threads * budget.gathered + budget.matches <= memory
     assert budget.join(0, rows_in_file=True) + threads * budget.gathered + budget.matches + budget.block <= memory
-    assert 3 * budget.copied_group + 8 * budget.copied_batch + budget.copied_ahead <= memory
+    assert 3 * budget.copied_group + 8 * budget.copied_batch + budget.copied_ahead + memory // 16 <= memory
     assert 2 * (threads + 1) * budget.batch <= budget.in_flight
 
 
@@ -44,6 +44,9 @@ def test_shares_of_a_gigabyte_on_eight_threads_are_what_they_were() -> None:
     assert budget.gathered == 1 << 24
     assert budget.block == budget.matches == 1 << 26
     assert (budget.copied_group, budget.copied_batch, budget.copied_ahead) == ((1 << 30) // 6, 1 << 24, 1 << 27)
+    assert budget.tables_beside(671_088)
+    assert not budget.tables_beside(671_089)
+    assert not Budget(1 << 30, 1).tables_beside(1)
     assert (chunk_of(1 << 28), chunk_of(1), block_of(1 << 28)) == (1 << 25, 1 << 20, 1 << 24)
 
 

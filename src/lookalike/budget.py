@@ -8,7 +8,7 @@ and those of different stages need not:
     grouping        sketches 1/4   grouping 1/4, for all threads together
     second pass     rows 1/2       in flight 1/4
     comparing       rows 1/2       join 1/4        gathered 1/8, for all threads together     matches 1/16
-    copying         a row group 1/6, three times   ahead 1/8       batches 1/64, eight of them
+    copying         a row group 1/6, three times   ahead 1/8       batches 1/64, eight of them   tables 1/16
 
 What is left is for what allocators keep, and for the arrays over all items, which are held whatever the memory is. No
 result depends on a budget. On limits they may: what is beyond one is found in another way, or refused, and counted.
@@ -24,6 +24,8 @@ __all__ = ["Budget", "Limits", "block_of", "chunk_of"]
 
 # What the arrays over all items, and the buckets, take of an item while its rows are held.
 _ITEM_BYTES = 60
+# What making the tables takes of an item: numbers of clusters, their order, what stays in its place.
+_TABLE_BYTES = 100
 _LEAST_CHUNK = 1 << 20
 
 
@@ -139,6 +141,10 @@ class Budget:
     def copied_ahead(self) -> int:
         """What may wait to be written, where there are no row groups."""
         return self.memory // 8
+
+    def tables_beside(self, items: int) -> bool:
+        """Whether a thread may make the tables of so many items while others copy."""
+        return self.threads > 1 and _TABLE_BYTES * items <= self.memory // 16
 
 
 def chunk_of(sketches: int) -> int:

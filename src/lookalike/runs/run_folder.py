@@ -24,6 +24,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -292,6 +293,7 @@ def write_run(
     What `closing` tells at the end is put into the report, which is given back.
     """
     run.stage(results_of(result.found.items.source))
+    run.partial.mkdir(exist_ok=True)
     known = [(CopiedFile(**each), found) for each, found in run.work.finished("kept") or []]
     finished = {file.name: (file, found) for file, found in known if run.whole(file, found)}
 
@@ -300,19 +302,28 @@ def write_run(
             finished[file.name] = file, checksum(run.partial / "kept" / file.name)
             run.work.finish("kept", [[asdict(each), found] for each, found in finished.values()])
 
-    copied = result.write_kept(
-        run.partial / "kept", annotate=annotate, progress=progress, into=True,
-        finished={name: file for name, (file, _) in finished.items()}, on_file=on_file,
-    )  # fmt: skip
     # The tables are soon made, and may have been left by an earlier process: they are made anew.
+    config, items = result.found.config, result.found.counts.items
+    with ThreadPoolExecutor(1, "lookalike-tables") as beside:
+        told = beside.submit(_told, result, run, SILENT) if config.budget.tables_beside(items) else None
+        copied = result.write_kept(
+            run.partial / "kept", annotate=annotate, progress=progress, into=True,
+            finished={name: file for name, (file, _) in finished.items()}, on_file=on_file,
+        )  # fmt: skip
+        report = _told(result, run, progress) if told is None else told.result()
+    report |= {"recut": copied.recut, "replaced": copied.replaced} | closing()
+    run.finish(describe_result(result, run.path, report, copied.files), report)
+    return report
+
+
+def _told(result: Dedup, run: RunFolder, progress: Progress) -> dict[str, Any]:
+    """The report on what was found, whose tables are written."""
     found, most = result.found, result.found.config.memory
     for name, batches in (("removed", removed_batches), ("clusters", cluster_batches)):
         give_back_memory(above=most)
         save_batches(batches(found), run.partial / f"{name}.parquet", ours=True)
     give_back_memory(above=most)
     if not result.report["pairs_left_out"]:
-        save_pairs(result.found, run.partial / "pairs.parquet", ours=True, progress=progress)
+        save_pairs(found, run.partial / "pairs.parquet", ours=True, progress=progress)
     give_back_memory(above=most)
-    report = result.full_report() | {"recut": copied.recut, "replaced": copied.replaced} | closing()
-    run.finish(describe_result(result, run.path, report, copied.files), report)
-    return report
+    return result.full_report()
