@@ -288,6 +288,7 @@ TWINS = {
     "mark_deep": "tests.reference.nesting:levels",
     "count_fields": "tests.reference.fields:fields_of",
     "read_chunks": "tests.reference.footer:chunks",
+    "page_header": "tests.reference.footer:page_header",
 }
 
 

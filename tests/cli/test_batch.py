@@ -34,7 +34,7 @@ def crawl(tmp_path: Path) -> Path:
 def test_a_run_that_is_killed_in_any_stage_goes_on_and_gives_the_same_bytes(
     crawl: Path, threads: int, stages: int
 ) -> None:
-    killed = [sys.executable, "-m", "benchmarks.kill", crawl / "a.parquet", "--moments", "2"]
+    killed = [sys.executable, "-m", "benchmarks.kill", str(crawl / "a.parquet"), "--moments", "2"]
     done = subprocess.run(
         [*killed, "--", "--shingle", "word:3", "--threads", str(threads)],
         capture_output=True,

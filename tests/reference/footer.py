@@ -1,12 +1,12 @@
-"""What a Parquet footer says about its column chunks, from the whole of it parsed into dicts."""
+"""What a Parquet footer says about its column chunks, and a page about itself, from all of it parsed into dicts."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from lookalike.io.reading.formats.thrift import parse
+from lookalike.io.reading.formats.thrift import parse, parse_at
 
-__all__ = ["chunks"]
+__all__ = ["chunks", "page_header"]
 
 
 def chunks(footer: bytes) -> list[list[int]] | None:
@@ -31,3 +31,13 @@ def chunks(footer: bytes) -> list[list[int]] | None:
 
 def _values(struct: Any, field: int) -> list[Any]:
     return list(struct[field][1][1]) if field in struct else []
+
+
+def page_header(data: bytes) -> tuple[list[int], int]:
+    """Kind, size, stored size and number of values, each -1 where it is missing, and the length of the header."""
+    header, length = parse_at(data)
+    values = -1
+    for kind in (5, 7, 8):
+        if kind in header and isinstance(header[kind][1], dict) and 1 in header[kind][1]:
+            values = header[kind][1][1][1]
+    return [*(header[field][1] if field in header else -1 for field in (1, 2, 3)), values], length

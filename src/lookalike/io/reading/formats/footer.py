@@ -22,7 +22,7 @@ from lookalike.errors import InputError
 from lookalike.kernels.jit import device, kernel
 from lookalike.types import I64Array
 
-__all__ = ["CODECS", "ENCODINGS", "ColumnChunk", "Footer", "read_chunks", "read_footer"]
+__all__ = ["CODECS", "ENCODINGS", "ColumnChunk", "Footer", "read_chunks", "read_footer", "read_varint"]
 
 CODECS = {0: "none", 1: "snappy", 2: "gzip", 3: "lzo", 4: "brotli", 5: "lz4", 6: "zstd", 7: "lz4"}
 ENCODINGS = {
@@ -49,7 +49,7 @@ _BROKEN, _ENCRYPTED = -1, -2
 
 
 @device
-def _varint(data, at):
+def read_varint(data, at):
     """(value, where it ends); the end is -1 if the data ends before."""
     value = np.int64(0)
     shift = 0
@@ -133,17 +133,17 @@ def read_chunks(data, rows):
             kind = head & 15
             number = stack[depth - 1, 2] + (head >> 4)
             if head >> 4 == 0:
-                value, at = _varint(data, at)
+                value, at = read_varint(data, at)
                 number = (value >> 1) ^ -(value & 1)
             stack[depth - 1, 2] = number
             if role == _FILE and number == 8:
                 return _ENCRYPTED
         value = np.int64(0)
         if kind in (_I16, _I32, _I64):
-            value, at = _varint(data, at)
+            value, at = read_varint(data, at)
             value = (value >> 1) ^ -(value & 1)
         elif kind == _BINARY:
-            size, at = _varint(data, at)
+            size, at = read_varint(data, at)
             if at < 0 or size > len(data) - at:
                 return _BROKEN
             at += size
@@ -167,7 +167,7 @@ def read_chunks(data, rows):
                 elements, left = np.int64(data[at]) & 15, np.int64(data[at]) >> 4
                 at += 1
                 if left == 15:
-                    left, at = _varint(data, at)
+                    left, at = read_varint(data, at)
                 if elements == 0:
                     return _BROKEN
             stack[depth, 0], stack[depth, 1], stack[depth, 2] = inside, elements, left

@@ -18,6 +18,7 @@ import os
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -26,18 +27,14 @@ import pyarrow.parquet as pq
 
 from lookalike.io.column_types import is_text
 from lookalike.io.reading.formats.footer import Footer
-from lookalike.io.reading.formats.thrift import BINARY, I32, I64, LIST, STRUCT, Struct, parse_at, serialize
+from lookalike.io.reading.formats.page_header import DATA, DATA_2, DICTIONARY, PageHeader, read_header
+from lookalike.io.reading.formats.thrift import BINARY, I32, I64, LIST, STRUCT, Struct, serialize
 
 __all__ = ["Pages", "expanded", "pages_of"]
 
 _MAGIC = b"PAR1"
 _PHYSICAL = {"BOOLEAN": 0, "INT32": 1, "INT64": 2, "FLOAT": 4, "DOUBLE": 5, "BYTE_ARRAY": 6}
 _UTF8 = 0
-# PageHeader
-_TYPE, _SIZE, _STORED, _DATA_PAGE, _DICTIONARY_PAGE, _DATA_PAGE_2 = 1, 2, 3, 5, 7, 8
-# Kinds of pages, and the field of a data page that has the number of its values
-_DATA, _DICTIONARY, _DATA_2 = 0, 2, 3
-_VALUES = 1
 # Text that is decoded whole for each stretch of a row group, if its pages hold but numbers.
 _LARGE = 4 << 20
 # Headers hold the least and the largest value of a page, which Arrow cuts off at 4 kB.
@@ -54,13 +51,16 @@ class _Page:
     row: int
 
 
+# Type, whether there may be nulls, whether it is annotated as text, and the number of its codec.
+_Kind = tuple[int, bool, bool, int]
+
+
 @dataclass(frozen=True, slots=True)
 class _Column:
     """The pages of one column of a row group."""
 
     field: pa.Field
-    # Type, whether there may be nulls, whether it is annotated as text, and the number of its codec.
-    kind: tuple[int, bool, bool, int]
+    kind: _Kind
     dictionary: _Page | None
     pages: list[_Page]
 
@@ -152,51 +152,52 @@ def _column(
     text = str(leaf.converted_type) == "UTF8"
     kind = _PHYSICAL[leaf.physical_type], leaf.max_definition_level == 1, text, footer.codec(group, number)
     column = _Column(field, kind, dictionary, pages)
-    # What Arrow makes of such a column must be what it makes of the file.
-    empty = pq.ParquetFile(_small_file(handle, column, [], 0, "")).schema_arrow
-    return column if empty.field(0).type == field.type else None
+    return column if _type_of(field, kind) == field.type else None
+
+
+@lru_cache(maxsize=1 << 10)
+def _type_of(field: pa.Field, kind: _Kind) -> pa.DataType:
+    """What Arrow makes of a small file with such a column, which must be what it makes of the whole one."""
+    return pq.ParquetFile(_small_file(-1, _Column(field, kind, None, []), [], 0, "")).schema_arrow.field(0).type
 
 
 def expanded(handle: int, footer: Footer, group: int, column: int) -> int:
     """The bytes of a column of text of which the pages hold numbers of values in a dictionary, roughly."""
-    header, _ = _header(handle, footer.start(group, column))
-    if header[_TYPE][1] != _DICTIONARY:
+    header = _header(handle, footer.start(group, column))
+    if header.kind != DICTIONARY:
         raise ValueError("a column without a dictionary")
-    return int(footer.chunk(group, column).values * header[_SIZE][1] // max(1, header[_DICTIONARY_PAGE][1][_VALUES][1]))
+    return footer.chunk(group, column).values * header.size // max(1, header.values)
 
 
 def _walked(handle: int, at: int, rows: int) -> tuple[_Page | None, list[_Page]]:
     """The dictionary and the data pages of a column that begins at this byte."""
     dictionary, pages, row = None, list[_Page](), 0
     while row < rows:
-        header, length = _header(handle, at)
-        stored, size, kind = header[_STORED][1], header[_SIZE][1], header[_TYPE][1]
-        if stored < 0 or size < 0:
+        header = _header(handle, at)
+        if header.stored < 0 or header.size < 0:
             raise ValueError("a page of less than nothing")
-        page = _Page(at, length + stored, size, row)
-        if kind == _DICTIONARY and not pages:
+        page = _Page(at, header.length + header.stored, header.size, row)
+        if header.kind == DICTIONARY and not pages:
             dictionary = page
-        elif kind in (_DATA, _DATA_2):
-            values = header[_DATA_PAGE if kind == _DATA else _DATA_PAGE_2][1][_VALUES][1]
-            if values < 1:
+        elif header.kind in (DATA, DATA_2):
+            if header.values < 1:
                 raise ValueError("a page without values")
             pages.append(page)
-            row += values
+            row += header.values
         else:
-            raise ValueError(f"a page of kind {kind}")
-        at += length + stored
+            raise ValueError(f"a page of kind {header.kind}")
+        at += page.stored
     if row != rows:
         raise ValueError("pages hold more rows than the row group")
     return dictionary, pages
 
 
-def _header(handle: int, at: int) -> tuple[Struct, int]:
-    """The header of a page, and its length."""
+def _header(handle: int, at: int) -> PageHeader:
+    """The header of a page."""
     for size in _HEADER_BYTES:
-        try:
-            return parse_at(os.pread(handle, size, at))
-        except IndexError:
-            continue
+        header = read_header(os.pread(handle, size, at))
+        if header is not None:
+            return header
     raise ValueError("a page header that is longer than any")
 
 

@@ -1,0 +1,88 @@
+"""Headers of pages: read by a kernel as plain Python reads them, and refused where they are broken or short."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lookalike.io.reading.formats.page_header import read_header
+from lookalike.io.reading.formats.thrift import BINARY, I16, I32, I64, LIST, STRUCT, serialize
+from tests.reference import footer as twin
+
+WHOLE = st.integers(-(2**40), 2**40)
+PLAIN: list[st.SearchStrategy[Any]] = [
+    st.tuples(st.sampled_from([I16, I32, I64]), WHOLE),
+    st.tuples(st.just(BINARY), st.binary(max_size=40)),
+    st.tuples(st.sampled_from([1, 2]), st.none()),
+    st.tuples(st.just(3), st.binary(min_size=1, max_size=1)),
+    st.tuples(st.just(7), st.binary(min_size=8, max_size=8)),
+    st.tuples(st.just(LIST), st.tuples(st.just(I32), st.lists(WHOLE, max_size=20))),
+]
+
+
+def structs(inside: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[int, Any]]:
+    """Structs with such values, in the order of their fields."""
+    return st.dictionaries(st.integers(1, 30), inside, max_size=5).map(lambda found: dict(sorted(found.items())))
+
+
+STATISTICS = structs(st.one_of(PLAIN))
+ABOUT = st.builds(
+    lambda values, rest, statistics: {1: (I32, values)} | {2 + k: v for k, v in rest.items()} | {40: statistics},
+    WHOLE,
+    structs(st.one_of(PLAIN)),
+    STATISTICS.map(lambda found: (STRUCT, found)),
+)
+HEADERS = st.builds(
+    lambda kind, size, stored, which, about, more: (
+        {1: (I32, kind), 2: (I32, size), 3: (I32, stored), which: (STRUCT, about)}
+        | {10 + field: value for field, value in more.items()}
+    ),
+    st.integers(0, 3),
+    WHOLE,
+    WHOLE,
+    st.sampled_from([5, 6, 7, 8]),
+    ABOUT,
+    structs(st.one_of(PLAIN)),
+)
+
+
+@given(HEADERS, st.binary(max_size=30))
+def test_headers_are_read_as_plain_python_reads_them(header: dict[int, Any], behind: bytes) -> None:
+    data = serialize(header)
+    expected, length = twin.page_header(data)
+    assert read_header(data + behind) == (*expected, length)
+
+
+@given(HEADERS)
+def test_bytes_that_end_before_the_header_does_are_told_apart(header: dict[int, Any]) -> None:
+    data = serialize(header)
+    assert [read_header(data[:size]) for size in range(len(data))] == [None] * len(data)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        bytes([0x1B, 0]),  # a map
+        bytes([0x1D, 0]),  # no type
+        bytes([0x1C]) * 9,  # structs inside of one another
+        bytes([0x19, 0x10]),  # a list of nothing
+        bytes([0x19, 0xF5, *[0xFF] * 10]),  # a list of endlessly many
+    ],
+)
+def test_what_is_no_header_is_refused(data: bytes) -> None:
+    try:
+        assert read_header(data) is None
+    except ValueError as error:
+        assert str(error) == "no header of a page"
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_a_header_or_not(data: bytes) -> None:
+    try:
+        found = read_header(data)
+    except ValueError:
+        return
+    assert found is None or 0 < found.length <= len(data)
