@@ -33,17 +33,20 @@ def told(audited: Audited) -> list[tuple[int, int, float]]:
 
 @pytest.mark.parametrize("most", [3, 50])
 @pytest.mark.parametrize("batch", [40, 300])
-def test_threads_that_probe_at_once_find_what_one_after_another_finds(batch: int, most: int) -> None:
+@pytest.mark.parametrize("ready", [False, True])
+def test_threads_that_probe_at_once_find_what_one_after_another_finds(batch: int, most: int, ready: bool) -> None:
     items = collection(600, seed=batch)
     audit = Audit(0.6, sample=60, seed=3, most=most)
     parts = [(first, as_sets(items[first : first + batch])) for first in range(0, len(items), batch)]
     with ThreadPoolExecutor(4) as pool:
         for begin in range(0, len(parts), 3):
             some = parts[begin : begin + 3]
+            if ready:
+                audit.make_ready(some)
             for first, sets in some:
                 audit.enter(first, sets)
-            for probing in [pool.submit(audit.probe, first, sets) for first, sets in some]:
-                audit.note(probing.result())
+            probing = [pool.submit(audit.probe, first, sets) for first, sets in some]
+            audit.note([each.result() for each in probing])
     expected = twin.audited(items, 0.6, sample=60, seed=3, most=most)
     found = audit.finish()
     assert found.items.tolist() == expected.items

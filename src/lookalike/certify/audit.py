@@ -16,7 +16,7 @@ ever loses items: whatever is in it at the end was in it since it passed by. So 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -37,6 +37,7 @@ from lookalike.certify.sample_index import (
     indexed_elements,
     leave_items,
     probe_rows,
+    ranks_of,
 )  # fmt: skip
 from lookalike.errors import OptionError
 from lookalike.types import BoolArray, F64Array, I64Array, Sets, U64Array
@@ -89,7 +90,20 @@ class Audit:
     def add(self, first: int, sets: Sets, groups: U64Array | None = None) -> None:
         """Let the items first, first + 1, … pass by; only items of the same group are compared."""
         self.enter(first, sets, groups)
-        self.note(self.probe(first, sets, groups))
+        self.note([self.probe(first, sets, groups)])
+
+    def make_ready(self, coming: Sequence[tuple[int, Sets]]) -> None:
+        """Halve the sample for items that are entered next: at once, and not again and again while they are."""
+        items = int(self._index.counts[ITEMS])
+        ranks = [self._index.ranks[:items]]
+        for first, sets in coming:
+            found = ranks_of(first + np.flatnonzero(sets.sizes), self.seed)
+            ranks.append(found[found <= self._limit])
+        all_ranks, before = np.concatenate(ranks), self._halvings
+        while (all_ranks <= self._limit).sum() > 2 * self.sample:
+            self._halvings += 1
+        if self._halvings > before:
+            self._tidy(np.concatenate([sets.sizes for _, sets in coming]))
 
     def enter(self, first: int, sets: Sets, groups: U64Array | None = None) -> None:
         """Those of the items first, first + 1, … that belong to the sample join it; no thread may be probing."""
@@ -128,9 +142,9 @@ class Audit:
             probe.counts[0] = 0
         return _joined(parts)
 
-    def note(self, found: ProbeMatches) -> None:
+    def note(self, found: list[ProbeMatches]) -> None:
         """Take up what was found, in the order of the items; of each sampled item the first `most`."""
-        places, items, similarities = found
+        places, items, similarities = _joined(found)
         if not len(places):
             return
         matches = self._index.matches
@@ -203,7 +217,7 @@ class Audit:
         """Halve the sample if it is too large, and make room for items of the sizes that come."""
         index = self._index
         items = int(index.counts[ITEMS])
-        kept = np.ones(items, np.bool_)
+        kept = index.ranks[:items] <= self._limit
         while kept.sum() > 2 * self.sample:
             self._halvings += 1
             kept = index.ranks[:items] <= self._limit

@@ -59,7 +59,9 @@ class Auditing:
             assert isinstance(items, Sets)
             items, left_out = _auditable(items)
             self._waiting.append((first, items))
-            if len(self._waiting) >= self._threads:
+            # Half a round is begun if the one before is through: to wait for that would hold up all that passes by.
+            through = all(probing.done() for probing in self._probing)
+            if len(self._waiting) >= ((self._threads + 1) // 2 if through else self._threads):
                 self._next_round(self._audit)
             return left_out
         left_out = 0
@@ -71,13 +73,15 @@ class Auditing:
 
     def _next_round(self, audit: Audit) -> None:
         """Note what was found, let those that wait join the sample, and begin to compare them with it."""
-        for probing in self._probing:
-            audit.note(probing.result())
+        if self._probing:
+            audit.note([probing.result() for probing in self._probing])
         waiting, self._waiting, self._probing = self._waiting, [], []
         if self._threads == 1:
             for first, sets in waiting:
                 audit.add(first, sets)
             return
+        if waiting:
+            audit.make_ready(waiting)
         for first, sets in waiting:
             audit.enter(first, sets)
         if waiting and self._pool is None:
