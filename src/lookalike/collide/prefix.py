@@ -64,9 +64,9 @@ _ONE = np.uint64(1)
 _SLACK = 1e-9
 
 
-@kernel("void(Array(uint64,1,'C',readonly=True), int64, uint8[::1])")
-def count_elements(values, first, counts):
-    """Count each element x at counts[x mod size], the size being a power of two, up to 255.
+@kernel("void(Array(uint64,1,'C',readonly=True), int64, int64, int64, uint8[::1])")
+def count_elements(values, first, low, high, counts):
+    """Count each element x at counts[x mod size], the size being a power of two, up to 255, from low on and below high.
 
     One by one, and from 128 on with a chance of 1/16, after eight of those steps of 1/32, and so on: first + i is the
     number of values[i] among all that are counted, and draws its chance.
@@ -74,6 +74,8 @@ def count_elements(values, first, counts):
     mask = np.uint64(len(counts) - 1)
     for i in range(len(values)):
         at = np.int64(values[i] & mask)
+        if at < low or at >= high:
+            continue
         count = np.int64(counts[at])
         if count < _ONE_BY_ONE:
             counts[at] = np.uint8(count + 1)

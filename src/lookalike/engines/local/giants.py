@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from itertools import accumulate, pairwise
 from typing import Protocol, TypeVar
 
 import numpy as np
@@ -153,6 +154,21 @@ class Lists(ABC):
             first = end
 
 
+def _held_together(blocks: Iterable[Block], most: int) -> Iterator[list[Block]]:
+    """The blocks in order, as many at a time as hold so many bytes, or one."""
+    some: list[Block] = []
+    held = 0
+    for block in blocks:
+        size = block[2].nbytes
+        if some and held + size > most:
+            yield some
+            some, held = [], 0
+        some.append(block)
+        held += size
+    if some:
+        yield some
+
+
 @dataclass(frozen=True)
 class Join(Lists):
     """The items of giant buckets, numbered by size, and the lists of those that share a rare element.
@@ -226,16 +242,32 @@ class Join(Lists):
 
         Items that die meanwhile are not in those that are still to come.
         """
-        counts, before = counters(int(np.diff(self.store.offsets)[self.rows[alive]].sum())), 0
-        for _, _, values in self.blocks(self._living(alive)):
-            count_elements(values, before, counts)
-            before += len(values)
+        counts = self._counts(self._living(alive))
         marks = self._marks(self._living(alive), counts) if self.open_probes else _ANY
         low = 0
         while low <= _LAST:
             keys, items, high = self._entries(self._living(alive), counts, marks, low)
             yield group(keys, items, np.zeros(0, np.bool_), most=len(keys))
             low = high + 1
+
+    def _counts(self, living: U32Array) -> U8Array:
+        """How often each element is found; each thread looks at all elements and counts those in its part of the table.
+
+        Elements must be counted in their order, as the chance of a count is drawn by it.
+        """
+        counts, first = counters(int(np.diff(self.store.offsets)[self.rows[living]].sum())), 0
+        cuts = [len(counts) * part // self.threads for part in range(self.threads + 1)]
+        for gathered in _held_together(self.blocks(living), block_of(self.memory)):
+            begins = list(accumulate((len(values) for _, _, values in gathered), initial=first))
+
+            def count(part: tuple[int, int], gathered: list[Block] = gathered, begins: list[int] = begins) -> None:
+                for (_, _, values), begin in zip(gathered, begins, strict=False):
+                    count_elements(values, begin, *part, counts)
+
+            for _ in ordered_map(count, pairwise(cuts), self.threads):
+                pass
+            first = begins[-1]
+        return counts
 
     def _living(self, alive: BoolArray) -> U32Array:
         return self.in_order[alive[self.in_order]]

@@ -12,7 +12,6 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -117,9 +116,10 @@ class Room:
 
     @contextlib.contextmanager
     def _room_for(self, batch: ItemBatch, source: Source) -> Iterator[None]:
-        longest, where = _longest(batch.values)
+        longest = _longest(batch.values)
         need = _FOR_A_BYTE * longest
         if need > max(self._memory, _ALWAYS):
+            where = pc.index(pc.binary_length(batch.values), longest).as_py()
             place = describe(source, int(batch.rows[where]))
             raise InputError(
                 f"{place}: the item holds {longest / 1e6:,.0f} MB, more than --memory allows; "
@@ -133,10 +133,6 @@ class Room:
             yield
 
 
-def _longest(values: pa.Array) -> tuple[int, int]:
-    """The bytes of the longest item, and which it is."""
-    if len(values) == 0 or not is_binary_like(values.type):
-        return 0, 0
-    lengths = pc.binary_length(values).fill_null(0).to_numpy(zero_copy_only=False)
-    where = int(np.argmax(lengths))
-    return int(lengths[where]), where
+def _longest(values: pa.Array) -> int:
+    """The bytes of the longest item."""
+    return pc.max(pc.binary_length(values)).as_py() or 0 if is_binary_like(values.type) else 0
