@@ -35,6 +35,7 @@ LAYERS: list[dict[str, set[str]]] = [
         "verify": set(),
         "cluster": set(),
         "theory": set(),
+        "io.begin_sync": set(),
         "io.checksums": set(),
         "io.json_text": set(),
         "io.limits": set(),
@@ -58,7 +59,7 @@ LAYERS: list[dict[str, set[str]]] = [
 COMING: set[str] = set()
 
 # What a unit may know of the layers before it, where that is less than everything.
-_IO = {"io.array_columns", "io.checksums", "io.column_types", "io.json_text", "io.limits", "io.source"}
+_IO = {"io.begin_sync", "io.array_columns", "io.checksums", "io.column_types", "io.json_text", "io.limits", "io.source"}
 _STEP = {"errors", "kernels", "key", "spec", "types"}
 ONLY = {
     "kernels": {"key", "types"},

@@ -13,6 +13,7 @@ from json.encoder import encode_basestring
 from typing import Any
 
 from lookalike.errors import InputError
+from lookalike.io.begin_sync import begin_sync
 from lookalike.io.copying.changes import Changes
 from lookalike.io.json_text import members
 from lookalike.io.limits import check_size
@@ -44,6 +45,7 @@ class LineOutput:
         if data:
             self._out.write(b"\n" + data if self._open_end else data)
             self._open_end = not data.endswith(b"\n")
+            begin_sync(self._out)
 
     def close(self) -> None:
         """Wait for what is being written."""

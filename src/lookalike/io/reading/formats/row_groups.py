@@ -17,6 +17,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from lookalike.io.begin_sync import begin_sync
 from lookalike.io.reading.formats.thrift import I16, I32, I64, LIST, STRUCT, Struct, parse, serialize
 
 _MAGIC = b"PAR1"
@@ -135,6 +136,7 @@ class Stitched:
         self._groups.append((self._position - len(_MAGIC), encoded.group))
         for piece in encoded.pages:
             self._put(piece)
+        begin_sync(self._out)
         self._rows += encoded.metadata[_NUM_ROWS][1]
         self._column_indexes.append(encoded.column_indexes)
         self._offset_indexes.append(encoded.offset_indexes)
