@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.certify.audit import Audit, Audited, ProbeMatches
+from lookalike.certify.audit import Audit, Audited
 from lookalike.certify.overlap_audit import OverlapAudit
 from lookalike.certify.row_audit import RowAudit
 from lookalike.config import Config
@@ -30,15 +30,15 @@ _ROW_SHARE = 4
 class Auditing:
     """A random sample of items, compared exactly with all later ones while they pass by.
 
-    Sets are compared by several threads, some batches at a time: those of them that belong to the sample join it first,
-    while no thread looks into it.
+    They are compared in rounds of some batches, by threads of its own, so that all else that passes by need not wait.
+    Of sets those that belong to the sample join it first, while no thread looks into it; then all threads do.
     """
 
     def __init__(self, config: Config, measure: Measure, probe_from: int) -> None:
         self._threads = config.threads
         self._pool: ThreadPoolExecutor | None = None
-        self._waiting: list[tuple[int, Sets]] = []
-        self._probing: list[Future[ProbeMatches]] = []
+        self._waiting: list[tuple[int, Sets | Dense]] = []
+        self._round: Future[None] | None = None
         judge = measure.judge(replace(config, verify="exact"))
         assert judge is not None
         judge = judge.plain()
@@ -55,44 +55,51 @@ class Auditing:
 
     def add(self, first: int, items: Sets | Dense) -> int:
         """Let the items first, first + 1, … pass by; how many of them are too large to be looked at."""
-        if isinstance(self._audit, Audit):
-            assert isinstance(items, Sets)
-            items, left_out = _auditable(items)
-            self._waiting.append((first, items))
-            # Half a round is begun if the one before is through: to wait for that would hold up all that passes by.
-            through = all(probing.done() for probing in self._probing)
-            if len(self._waiting) >= ((self._threads + 1) // 2 if through else self._threads):
-                self._next_round(self._audit)
-            return left_out
         left_out = 0
         if isinstance(items, Sets) and items.weights is None:
             items, left_out = _auditable(items)
-        groups = items.groups if isinstance(items, Dense) else None
-        self._audit.add(first, *self._judge.rows(items), groups)
+        self._waiting.append((first, items))
+        # Half a round is begun if the one before is through: to wait for that would hold up all that passes by.
+        through = self._round is None or self._round.done()
+        if len(self._waiting) >= ((self._threads + 1) // 2 if through else self._threads):
+            self._next_round()
         return left_out
 
-    def _next_round(self, audit: Audit) -> None:
-        """Note what was found, let those that wait join the sample, and begin to compare them with it."""
-        if self._probing:
-            audit.note([probing.result() for probing in self._probing])
-        waiting, self._waiting, self._probing = self._waiting, [], []
+    def _next_round(self) -> None:
+        """Begin to compare those that wait; raises what went wrong in the round before."""
+        self._end_round()
+        waiting, self._waiting = self._waiting, []
         if self._threads == 1:
-            for first, sets in waiting:
-                audit.add(first, sets)
+            self._compare(waiting, None)
             return
-        if waiting:
-            audit.make_ready(waiting)
-        for first, sets in waiting:
-            audit.enter(first, sets)
-        if waiting and self._pool is None:
-            self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="lookalike-audit")
-        if self._pool is not None:
-            self._probing = [self._pool.submit(audit.probe, first, sets) for first, sets in waiting]
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(self._threads + 1, thread_name_prefix="lookalike-audit")
+        self._round = self._pool.submit(self._compare, waiting, self._pool)
+
+    def _compare(self, waiting: list[tuple[int, Sets | Dense]], pool: ThreadPoolExecutor | None) -> None:
+        """A round: items join the sample as far as they belong to it, and are compared with it, sets by a pool."""
+        if isinstance(self._audit, Audit):
+            sets = [(first, items) for first, items in waiting if isinstance(items, Sets)]
+            self._audit.make_ready(sets)
+            for first, each in sets:
+                self._audit.enter(first, each)
+            compared = (pool.map if pool else map)(self._audit.probe, *zip(*sets, strict=True))
+            self._audit.note(list(compared))
+            return
+        for first, items in waiting:
+            groups = items.groups if isinstance(items, Dense) else None
+            self._audit.add(first, *self._judge.rows(items), groups)
+
+    def _end_round(self) -> None:
+        if self._round is not None:
+            ending, self._round = self._round, None
+            ending.result()
 
     def _catch_up(self) -> None:
         """Compare all that passed by."""
-        while isinstance(self._audit, Audit) and (self._waiting or self._probing):
-            self._next_round(self._audit)
+        if self._waiting:
+            self._next_round()
+        self._end_round()
 
     def close(self) -> None:
         """Let the threads go."""
