@@ -21,6 +21,8 @@ from pathlib import Path
 
 RUN = """
 import json, resource, sys, time
+from lookalike.cli.lean import load_lean
+load_lean()  # as the command line does
 import lookalike
 result = lookalike.dedup(sys.argv[1], threads=int(sys.argv[3]))
 result.save(sys.argv[2])
