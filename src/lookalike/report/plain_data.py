@@ -284,6 +284,11 @@ def warnings(data: dict[str, Any], *, counts: bool = True) -> list[str]:
         out.append(f"{counted(data['invalid_utf8'], 'item')} with invalid UTF-8, replaced by U+FFFD")
     if data["skipped_rows"] and counts:
         out.append(f"{counted(data['skipped_rows'], 'broken row')} skipped")
+    if data["undivided_groups"]:
+        out.append(
+            f"decoded by one thread: {counted(data['undivided_groups'], 'large row group')} of lists, of times or at an "
+            "address; smaller ones are shared by all threads"
+        )
     over = data.get("expected", {}).get("over", 0)
     if over:
         out.append(f"about {data['expected']['memory'] / 1e9:.1f} GB of memory were needed; {more_memory(over)}")

@@ -8,6 +8,7 @@ from typing import Any
 import networkx
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import lookalike
@@ -222,6 +223,20 @@ def test_exact_is_of_sets_too() -> None:
 
 def test_exact_clusters_by_components_too() -> None:
     assert list(lookalike.clusters(["a", "b", "a"], exact=True, cluster="components")) == [[0, 2]]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_row_groups_that_threads_could_not_share_stand_in_the_report(tmp_path: Path, threads: int) -> None:
+    path = tmp_path / "sets.parquet"
+    rows = np.arange(30_000)[:, None] * 30 + np.arange(30)
+    pq.write_table(pa.table({"set": pa.array(list(rows))}), path, use_dictionary=False)
+    result = lookalike.dedup(path, sets="set", memory="100MB", threads=threads, audit=0)
+    assert result.report["undivided_groups"] == (threads > 1)
+    said = [line for line in result.report["warnings"] if "row group" in line]
+    assert said == (threads > 1) * [
+        "decoded by one thread: 1 large row group of lists, of times or at an address; smaller ones are shared by all "
+        "threads"
+    ]
 
 
 def test_what_was_skipped_stands_in_the_report(tmp_path: Path) -> None:

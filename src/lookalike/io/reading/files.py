@@ -87,6 +87,7 @@ class FileSource:
         self._first: pa.Schema | None = None
         self._full: pa.Schema | None = None
         self._ranges: dict[int, list[LineRange] | None] = {}
+        self._undivided: set[tuple[int, int]] = set()
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -107,6 +108,11 @@ class FileSource:
     def bad(self) -> list[str]:
         """The first few messages about them."""
         return self._log.messages
+
+    @property
+    def undivided(self) -> int:
+        """How many large row groups were read by one thread alone, whatever the number of threads."""
+        return len(self._undivided)
 
     @property
     def natural_id(self) -> str | None:
@@ -310,6 +316,7 @@ class FileSource:
             guess=guess,
             threads=self._threads,
             ranges=self._line_ranges(index),
+            on_undivided=lambda row: self._undivided.add((index, row)),
         )
 
     def _load(

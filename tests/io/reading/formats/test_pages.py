@@ -93,6 +93,20 @@ def test_stretches_cover_all_rows_and_those_that_are_wanted_are_read(
         assert (size is not None) == flags[begin:end].any()
 
 
+@pytest.mark.parametrize(("threads", "group", "undivided"), [(2, 40_000, 1), (2, 10_000, 0), (1, 40_000, 0)])
+def test_large_row_groups_that_threads_can_not_share_are_counted(
+    tmp_path: Path, threads: int, group: int, undivided: int
+) -> None:
+    path = tmp_path / "in.parquet"
+    lists = [[i, i + 1, i + 2] * 10 for i in range(40_000)]
+    pq.write_table(pa.table({"set": lists}), path, row_group_size=group, use_dictionary=False)
+    source = open_files([str(path)], batch_bytes=1 << 20, threads=threads)
+    for _ in range(2):  # passes
+        batches = [batch for piece in source.pieces(["set"]) for batch in piece.load()]
+        assert [row for batch in batches for row in batch.rows["set"].to_pylist()] == lists
+        assert source.undivided == undivided  # type: ignore[attr-defined]
+
+
 def test_a_row_group_of_several_batches_is_read_by_its_pages_and_single_rows_are(tmp_path: Path) -> None:
     path = tmp_path / "in.parquet"
     texts = [f"{i} " * 2000 for i in range(2000)]

@@ -98,6 +98,7 @@ class Reading:
         threads: how many work on the pieces.
         ranges: where the lines of a file are, if it was looked through.
         memory: bytes that may be held; a row that is too large for it is an error. None for no limit.
+        on_undivided: told the first row of what is large, and which threads can not share.
     """
 
     columns: tuple[str, ...] | None
@@ -113,6 +114,7 @@ class Reading:
     memory: int | None = None
     threads: int = 1
     ranges: list[LineRange] | None = None
+    on_undivided: Callable[[int], None] = lambda _: None
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,6 +43,8 @@ _BUFFER_BYTES = 1 << 20
 _UNKNOWN = 1 << 30
 # A row group up to this size is decoded whole, whatever is wanted of it; of others it is asked at so many places.
 _SMALL_GROUP = 1 << 20
+# A row group without pages is decoded by any thread, and then held, if it makes up no more batches than these.
+_WHOLE_BATCHES = 4
 _LOOKS = 16
 # The row groups of tables we make: what DuckDB and Spark write, and what fits a small budget.
 _GROUP_ROWS = 122_880
@@ -80,7 +82,8 @@ def pieces(place: Place, reading: Reading) -> Generator[FilePiece, None, None]:
     """All rows in order, a piece per row group; of which nothing is wanted is not decoded.
 
     A row group of several batches falls into as many pieces, and so does one of which only some rows are wanted, where
-    pages can be told apart. Where they cannot, it is decoded here, on one thread, if there are others to work on it.
+    pages can be told apart. Where they cannot, it is a piece if it is not too large and there are others, and otherwise
+    decoded here, on one thread, while others work on what comes of it.
     """
     for groups, group, piece in _grouped(place, reading):
         if piece.load is None or piece.weight <= _SMALL_GROUP:
@@ -171,10 +174,12 @@ class _RowGroups:
         if not self.place.remote:
             names = self.schema.names if self.names is None else self.names
             pages = pages_of(self.place.path, self.file, self.schema, self.footer, group, names)
-        if pages is None and self.reading.threads == 1:
+        small = self.file.num_row_groups > 1 and whole.weight <= _WHOLE_BATCHES * self.reading.batch_bytes
+        if pages is None and (small or self.reading.threads == 1):
             yield whole
             return
         if pages is None:
+            self.reading.on_undivided(whole.row)
             row = whole.row
             assert whole.load is not None, "it is wanted"
             for rows in whole.load():
