@@ -286,8 +286,8 @@ def warnings(data: dict[str, Any], *, counts: bool = True) -> list[str]:
         out.append(f"{counted(data['skipped_rows'], 'broken row')} skipped")
     if data["undivided_groups"]:
         out.append(
-            f"decoded by one thread: {counted(data['undivided_groups'], 'large row group')} of lists, of times or at an "
-            "address; smaller ones are shared by all threads"
+            f"decoded by one thread: {counted(data['undivided_groups'], 'large row group')} of lists, of times or at "
+            "an address; smaller ones are shared by all threads"
         )
     over = data.get("expected", {}).get("over", 0)
     if over:

@@ -15,12 +15,14 @@ import pyarrow as pa
 from lookalike.errors import InputError, OptionError
 from lookalike.io.column_types import check_types, json_type, merge, merge_json, plain, stretches
 from lookalike.io.reading import formats
+from lookalike.io.reading.blocks import BLOCK_BYTES
 from lookalike.io.reading.cell_limits import Extent, check_columns
 from lookalike.io.reading.expand import expand
 from lookalike.io.reading.faults import FaultLog, Faults
 from lookalike.io.reading.formats import Reading
 from lookalike.io.reading.line_ranges import LineRange, line_ranges
 from lookalike.io.reading.places import Place
+from lookalike.io.reading.read_ahead import ReadAhead
 from lookalike.io.reading.text_files import TextSource
 from lookalike.io.reading.watch import Watch, changed
 from lookalike.io.source import BATCH_BYTES, BATCH_ROWS, Batch, Flags, OnRead, Piece, Source, cut, one_at_a_time
@@ -248,15 +250,28 @@ class FileSource:
         only: Flags | None = None,
     ) -> Iterator[Piece]:
         """The rows in pieces; see `Source.pieces`."""
+        # A file that is read ahead holds three blocks, all of them together what batches may.
+        files = min(self._threads, 4 * self._threads * self._batch_bytes // (3 * BLOCK_BYTES))
+        with contextlib.closing(ReadAhead(self.places, files)) as ahead:
+            yield from self._pieces(ahead, columns, one_at_a_time(on_read), expect, only)
+
+    def _pieces(
+        self,
+        ahead: ReadAhead,
+        columns: Sequence[str] | None,
+        on_read: OnRead | None,
+        expect: Mapping[str, Any] | None,
+        only: Flags | None,
+    ) -> Iterator[Piece]:
         number = 0
-        on_read = one_at_a_time(on_read)
         last = self._end if self._whole else None
-        for index, place in enumerate(self.places):
+        for index in range(len(self.places)):
             if self.limit is not None and number >= self.limit:
                 break
             start = self._mark(index, number)
             self.watch.check(index)
             reading = self.reading(index, columns, on_read, expect, only, start)
+            place = ahead.take(index)
             with contextlib.closing(formats.reader(place.format).pieces(place, reading)) as pieces:
                 for piece in pieces:
                     number = start + piece.row + piece.count

@@ -10,7 +10,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -64,6 +64,7 @@ class Place:
         compression: "gzip", "zstd", "bz2", "xz" or None.
         system: an fsspec file system, or None for a local file.
         memory: bytes that may be held while it is read, None for any number; what is larger is refused in time.
+        begun: gives its stream where that is being read ahead.
     """
 
     name: str
@@ -72,6 +73,7 @@ class Place:
     compression: str | None = None
     system: Any = field(default=None, compare=False)
     memory: int | None = field(default=None, compare=False)
+    begun: Callable[[], Any] | None = field(default=None, compare=False, repr=False)
 
     @property
     def remote(self) -> bool:
@@ -95,7 +97,7 @@ class Place:
 
     def stream(self) -> Stream:
         """The bytes after decompression."""
-        return Stream(self)
+        return Stream(self) if self.begun is None else self.begun()
 
     def head(self, size: int) -> bytes:
         """The first bytes after decompression."""
