@@ -64,6 +64,8 @@ def report(found: Found) -> dict[str, Any]:
         "precision": 1.0 if config.verify == "exact" else None,
         **_spread(found),
         "spilled": matched.spilled,
+        # How it was read, not what was found: with one thread there are none.
+        "undivided_groups": getattr(found.items.source, "undivided", 0),
         "stages": [{"name": name, "seconds": round(seconds, 3)} for name, seconds in matched.seconds.items()],
     }
     if planned is not None:

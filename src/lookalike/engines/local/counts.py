@@ -26,8 +26,6 @@ class Counts:
     dropped_shingles: int = 0
     emptied_items: int = 0
     skipped_rows: int = 0
-    # Large row groups that threads could not share.
-    undivided_groups: int = 0
     # Items of the collection that was compared against.
     references: int = 0
     # Items with so many elements that the audit does not look at them.

@@ -372,7 +372,6 @@ class _Passing:
         """A part is through."""
         if part is self._collection.items:
             self._counts.skipped_rows = part.source.skipped
-            self._counts.undivided_groups = getattr(part.source, "undivided", 0)
         else:
             self._counts.references = self._collection.references = self._items
             if self.audit is not None:
