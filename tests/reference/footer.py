@@ -36,8 +36,7 @@ def _values(struct: Any, field: int) -> list[Any]:
 def page_header(data: bytes) -> tuple[list[int], int]:
     """Kind, size, stored size and number of values, each -1 where it is missing, and the length of the header."""
     header, length = parse_at(data)
-    values = -1
-    for kind in (5, 7, 8):
-        if kind in header and isinstance(header[kind][1], dict) and 1 in header[kind][1]:
-            values = header[kind][1][1][1]
-    return [*(header[field][1] if field in header else -1 for field in (1, 2, 3)), values], length
+    kind, size, stored = (header[field][1] if field in header else -1 for field in (1, 2, 3))
+    about = header.get({0: 5, 2: 7, 3: 8}.get(kind, -1), (0, {}))[1]
+    values = about[1][1] if isinstance(about, dict) and 1 in about else -1
+    return [kind, size, stored, values], length

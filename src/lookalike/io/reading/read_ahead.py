@@ -1,7 +1,8 @@
-"""Files that are one stream each (compressed text, text at an address) are read and decompressed several at a time.
+"""Compressed files of lines are decompressed several at a time.
 
 Such a file can not be cut: one thread decompresses it, and others parse what comes out. So the next files are begun
-while one is being read, each by a thread of its own that stays a few blocks ahead.
+while one is being read, each by a thread of its own that stays a few blocks ahead. Files at an address are not: those
+in an archive may share one handle, which two threads must not use at once.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ class ReadAhead:
 
 
 def _is_stream(place: Place) -> bool:
-    return place.format in ("jsonl", "lines") and (place.remote or place.compression is not None)
+    return place.format in ("jsonl", "lines") and place.compression is not None and not place.remote
 
 
 class _StreamAhead(io.RawIOBase):

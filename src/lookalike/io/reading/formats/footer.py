@@ -4,10 +4,6 @@ pyarrow ends the process when it is asked about a column of which something is w
 its statistics has the wrong length, the schema has no such column. While it decodes, the same is an error. So what is
 needed to choose batches, and to write a file alike, is read here, by a kernel that walks over the footer once.
 
-Thrift's compact protocol: a struct is fields, each a byte (type, and the step from the number of the field before; 0
-for the number itself, which follows then) and the value, up to a byte 0. Integers are varints of 7 bits a byte, those
-with a sign in zigzag. `thrift.py` reads and writes the same in plain Python.
-
 Source: parquet.thrift of the Apache Parquet format; the numbers of fields below are from there.
 """
 
@@ -19,10 +15,11 @@ from typing import Any
 import numpy as np
 
 from lookalike.errors import InputError
+from lookalike.io.reading.formats.thrift_steps import INTEGERS, LISTS, STRUCT, end_of, field_head, integer, list_head
 from lookalike.kernels.jit import device, kernel
 from lookalike.types import I64Array
 
-__all__ = ["CODECS", "ENCODINGS", "ColumnChunk", "Footer", "read_chunks", "read_footer", "read_varint"]
+__all__ = ["CODECS", "ENCODINGS", "ColumnChunk", "Footer", "read_chunks", "read_footer"]
 
 CODECS = {0: "none", 1: "snappy", 2: "gzip", 3: "lzo", 4: "brotli", 5: "lz4", 6: "zstd", 7: "lz4"}
 ENCODINGS = {
@@ -38,29 +35,12 @@ _TAIL = 8  # the length of the footer, and the magic
 _DEEPEST = 64
 # The most that the number of a value in a dictionary takes, and how far a dictionary of text is compressed.
 _CODE_BYTES, _TIMES_COMPRESSED = 4, 10
-# Thrift's types
-_TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = range(1, 13)
 # What a struct is, or the elements of a list
 _FILE, _GROUP, _CHUNK, _META_DATA, _ENCODINGS, _OTHER = range(6)
 # A row of the table of chunks
 _AT_CODEC, _AT_ENCODINGS, _AT_SIZE, _AT_DATA, _AT_DICTIONARY, _AT_STATISTICS, _AT_INDEX, _AT_CRYPTO = range(8)
 _AT_VALUES, _WIDTH = 8, 9
 _BROKEN, _ENCRYPTED = -1, -2
-
-
-@device
-def read_varint(data, at):
-    """(value, where it ends); the end is -1 if the data ends before."""
-    value = np.int64(0)
-    shift = 0
-    while 0 <= at < len(data) and shift < 63:
-        byte = np.int64(data[at])
-        at += 1
-        value |= (byte & 127) << shift
-        if byte < 128:
-            return value, at
-        shift += 7
-    return value, -1
 
 
 @device
@@ -111,71 +91,49 @@ def read_chunks(data, rows):
     # For each value that is being read: what it is, the type of its elements (0 for a struct), and the number of the
     # last field, or of the elements that are left.
     stack = np.zeros((_DEEPEST, 3), np.int64)
-    depth, at, chunks = 1, 0, 0
+    depth, at, chunks = 1, np.int64(0), 0
     while depth > 0:
-        role, kind = stack[depth - 1, 0], stack[depth - 1, 1]
+        role, kind, number = stack[depth - 1, 0], stack[depth - 1, 1], np.int64(0)
         in_list = kind != 0
-        if in_list and stack[depth - 1, 2] == 0:
-            depth -= 1
-            continue
         if in_list:
+            if stack[depth - 1, 2] == 0:
+                depth -= 1
+                continue
             stack[depth - 1, 2] -= 1
-            number = np.int64(0)
         else:
-            if at >= len(data):
+            kind, number, at = field_head(data, at, stack[depth - 1, 2])
+            if at < 0:
                 return _BROKEN
-            head = np.int64(data[at])
-            at += 1
-            if head == 0:
+            if kind == 0:
                 depth -= 1
                 chunks += role == _CHUNK
                 continue
-            kind = head & 15
-            number = stack[depth - 1, 2] + (head >> 4)
-            if head >> 4 == 0:
-                value, at = read_varint(data, at)
-                number = (value >> 1) ^ -(value & 1)
             stack[depth - 1, 2] = number
             if role == _FILE and number == 8:
                 return _ENCRYPTED
         value = np.int64(0)
-        if kind in (_I16, _I32, _I64):
-            value, at = read_varint(data, at)
-            value = (value >> 1) ^ -(value & 1)
-        elif kind == _BINARY:
-            size, at = read_varint(data, at)
-            if at < 0 or size > len(data) - at:
-                return _BROKEN
-            at += size
-        elif kind == _DOUBLE:
-            at += 8
-        elif kind == _BYTE or (in_list and kind in (_TRUE, _FALSE)):
-            at += 1
-        elif kind in (_STRUCT, _LIST, _SET):
+        if kind == STRUCT or kind in LISTS:
             if depth == _DEEPEST:
                 return _BROKEN
             inside = role if in_list else _role_inside(role, number)
             elements, left = np.int64(0), np.int64(0)
-            if kind == _STRUCT and inside == _CHUNK:
+            if kind == STRUCT and inside == _CHUNK:
                 if chunks == len(rows):
                     return _BROKEN
                 rows[chunks] = 0
                 rows[chunks, _AT_DICTIONARY] = -1
-            elif kind != _STRUCT:
-                if at >= len(data):
-                    return _BROKEN
-                elements, left = np.int64(data[at]) & 15, np.int64(data[at]) >> 4
-                at += 1
-                if left == 15:
-                    left, at = read_varint(data, at)
-                if elements == 0:
+            elif kind != STRUCT:
+                elements, left, at = list_head(data, at)
+                if at < 0 or elements == 0:
                     return _BROKEN
             stack[depth, 0], stack[depth, 1], stack[depth, 2] = inside, elements, left
             depth += 1
-        elif kind != _TRUE and kind != _FALSE:
-            return _BROKEN
-        if at < 0 or at > len(data):
-            return _BROKEN
+        else:
+            if kind in INTEGERS:
+                value, _ = integer(data, at)
+            at = end_of(data, at, kind, in_list)
+            if at < 0:
+                return _BROKEN
         if role >= _CHUNK and role != _OTHER and chunks < len(rows):
             _note(rows[chunks], role, number, value)
     return chunks

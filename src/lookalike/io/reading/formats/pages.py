@@ -164,7 +164,7 @@ def _type_of(field: pa.Field, kind: _Kind) -> pa.DataType:
 def expanded(handle: int, footer: Footer, group: int, column: int) -> int:
     """The bytes of a column of text of which the pages hold numbers of values in a dictionary, roughly."""
     header = _header(handle, footer.start(group, column))
-    if header.kind != DICTIONARY:
+    if header.kind != DICTIONARY or header.size < 0 or header.values < 0:
         raise ValueError("a column without a dictionary")
     return footer.chunk(group, column).values * header.size // max(1, header.values)
 
