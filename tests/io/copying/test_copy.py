@@ -22,9 +22,9 @@ from lookalike.errors import InputError, OptionError, OutputError
 from lookalike.io import Batch, Extra, copy_rows, open_files, open_source
 from lookalike.io.copying.mirror import mirrored
 from lookalike.io.reading import blocks as blocks_module
-from lookalike.io.reading.formats import parquet
 from lookalike.io.reading.places import Place
 from lookalike.io.source import Flags
+from lookalike.io.writing import parquet_sink
 
 
 def flags(*kept: int, of: int) -> Flags:
@@ -169,7 +169,7 @@ def test_parquet_keeps_schema_codecs_and_row_groups(table_file: Path, tmp_path: 
 def test_row_groups_that_do_not_fit_are_cut_and_counted(
     table_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parquet, "_GROUP_BYTES", 1000)
+    monkeypatch.setattr(parquet_sink, "_GROUP_BYTES", 1000)
     copied = copy_rows(open_files([str(table_file)], batch_rows=10), None, tmp_path / "out.parquet")
     assert copied.recut > 0
     assert pq.read_table(tmp_path / "out.parquet").equals(pq.read_table(table_file))

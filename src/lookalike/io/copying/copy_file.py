@@ -82,12 +82,13 @@ class FileCopy:
     def parquet(self, source: FileSource, files: range, out: Any) -> None:
         """Parquet files of one schema to Parquet with the layout of the first."""
         from lookalike.io.reading.formats import parquet
+        from lookalike.io.writing.parquet_sink import Layout, ParquetSink
 
         readable = [index for index in files if not source.left_out(index)]
-        layout = parquet.Layout.of(source.places[readable[0]])
+        layout = Layout.of(source.places[readable[0]])
         schema = self._changes.schema(layout.schema, source.files[readable[0]])
         room = self._room
-        with sinking(parquet.ParquetSink(out, schema, layout, room.group, self._crew)) as sink:
+        with sinking(ParquetSink(out, schema, layout, room.group, self._crew)) as sink:
             for index in readable:
                 reading = replace(
                     source.reading(index, None, self._on_read, only=self._changes.keep, start=self._number),
@@ -166,9 +167,9 @@ class FileCopy:
     def _sink(self, format: str, out: Any, schema: pa.Schema, like: Any) -> Sink:
         if format != "parquet":
             return _Later(open_sink(format, out, schema, like), Behind(self._crew, self._room.ahead))
-        from lookalike.io.reading.formats import parquet
+        from lookalike.io.writing.parquet_sink import ParquetSink
 
-        return parquet.ParquetSink(out, schema, None, self._room.group, self._crew)
+        return ParquetSink(out, schema, None, self._room.group, self._crew)
 
     def _within(self, source: FileSource, piece: formats.FilePiece) -> int:
         """How many rows of the next piece the limit allows."""

@@ -13,7 +13,6 @@ from json.encoder import encode_basestring
 from typing import Any
 
 from lookalike.errors import InputError
-from lookalike.io.begin_sync import begin_sync
 from lookalike.io.copying.changes import Changes
 from lookalike.io.json_text import members
 from lookalike.io.limits import check_size
@@ -24,6 +23,7 @@ from lookalike.io.reading.formats.json_rows import dump_line, load_line
 from lookalike.io.reading.line_ranges import Span, spans
 from lookalike.io.reading.places import Place
 from lookalike.io.source import Batch, Flags, OnRead
+from lookalike.io.writing.begin_sync import begin_sync
 from lookalike.threads.behind import Behind
 
 __all__ = ["LineOutput", "copy_lines"]

@@ -36,7 +36,7 @@ class _Task(NamedTuple):
     content: bool | None
 
 
-class _Answer(NamedTuple, Generic[Value]):
+class _Outcome(NamedTuple, Generic[Value]):
     task: _Task
     value: Value | None = None
     taken: int = 0
@@ -173,9 +173,9 @@ class WholeFiles(ABC, Generic[Value]):
                 raise InputError(missing_column(self.places[0].name, name, schema.names))
         check_types(self.places[0].name, schema, expect or {})
         first = number = size = 0
-        group: list[_Answer[Value]] = []
+        group: list[_Outcome[Value]] = []
         tasks = self._tasks(set(names) != {"path"}, only)
-        answers = cast("Generator[_Answer[Value]]", ordered_map(self._answer, tasks, self._threads))
+        answers = cast("Generator[_Outcome[Value]]", ordered_map(self._answer, tasks, self._threads))
         with contextlib.closing(answers):
             for answer in answers:
                 index, content = answer.task
@@ -226,18 +226,18 @@ class WholeFiles(ABC, Generic[Value]):
                 yield _Task(index, content if only is None or only[number] else None)
             number += 1
 
-    def _answer(self, task: _Task) -> _Answer[Value]:
+    def _answer(self, task: _Task) -> _Outcome[Value]:
         if not task.content:
-            return _Answer(task)
+            return _Outcome(task)
         self.watch.check(task.file)
         try:
-            answer = _Answer(task, *self._load(self.places[task.file]))
+            answer = _Outcome(task, *self._load(self.places[task.file]))
         except InputError as error:
-            answer = _Answer(task, fault=str(error))
+            answer = _Outcome(task, fault=str(error))
         self.watch.check(task.file)
         return answer
 
-    def _batch(self, first: int, names: list[str], group: list[_Answer[Value]]) -> Batch:
+    def _batch(self, first: int, names: list[str], group: list[_Outcome[Value]]) -> Batch:
         columns = {"path": pa.array([spelled(self.places[answer.task.file].name) for answer in group], pa.string())}
         if set(names) != {"path"}:
             columns |= self._columns([answer.value for answer in group if answer.value is not None])

@@ -142,9 +142,9 @@ class _Counted(io.RawIOBase):
 def open_sink(format: str, out: Any, schema: pa.Schema, like: Place | None = None) -> Sink:
     """What writes a format to an open file; CSV in the manner of another CSV file."""
     if format == "parquet":
-        from lookalike.io.reading.formats import parquet
+        from lookalike.io.writing.parquet_sink import ParquetSink
 
-        return parquet.ParquetSink(out, schema)
+        return ParquetSink(out, schema)
     if format == "arrow":
         from lookalike.io.reading.formats import arrow
 

@@ -19,9 +19,9 @@ import lookalike
 from lookalike.errors import InputError
 from lookalike.io import open_files
 from lookalike.io.reading.formats.footer import CODECS, ENCODINGS, read_chunks, read_footer
-from lookalike.io.reading.formats.parquet import Layout
 from lookalike.io.reading.formats.thrift import BINARY, I64, LIST, STRUCT, Struct, parse, serialize
 from lookalike.io.reading.places import Place
+from lookalike.io.writing.parquet_sink import Layout
 from tests.reference.footer import chunks
 
 TABLE = pa.table({"id": [1, 2, 3], "text": ["one two three", "one two four", "five"]})

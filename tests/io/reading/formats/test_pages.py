@@ -53,7 +53,7 @@ def written(path: Path, names: list[str] | None = None, **options: Any) -> pa.Ta
 
 def pages(path: Path, group: int, names: list[str]) -> Pages | None:
     place = Place(str(path), str(path), "parquet")
-    file, footer = parquet._opened_with_footer(place)
+    file, footer = parquet.open_with_footer(place)
     with file:
         return pages_of(str(path), file, file.schema_arrow, footer, group, names)
 

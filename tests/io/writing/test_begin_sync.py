@@ -11,8 +11,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from lookalike.io import begin_sync as module
-from lookalike.io.begin_sync import begin_sync
+from lookalike.io.writing import begin_sync as module
+from lookalike.io.writing.begin_sync import begin_sync
 
 
 def test_files_of_all_kinds_stay_what_they_are(tmp_path: Path) -> None:

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lookalike.io import copy_rows, open_files
-from lookalike.io.reading.formats.row_groups import Stitched, encode
 from lookalike.io.reading.formats.thrift import parse, serialize
+from lookalike.io.writing.row_groups import Stitched, encode
 
 
 def one_writer(tables: list[pa.Table], schema: pa.Schema, options: dict[str, Any]) -> bytes:
@@ -95,7 +95,7 @@ def test_a_copy_is_the_same_for_any_number_of_threads(tmp_path: Path, threads: i
 
 
 def test_a_row_group_of_more_rows_than_arrow_writes_is_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lookalike.io.reading.formats.parquet._MOST_GROUP_ROWS", 100)
+    monkeypatch.setattr("lookalike.io.writing.parquet_sink._MOST_GROUP_ROWS", 100)
     rows = some_rows(250, 4)
     pq.write_table(rows, tmp_path / "in.parquet")
     copied = copy_rows(open_files([str(tmp_path / "in.parquet")]), None, tmp_path / "kept")

@@ -17,8 +17,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lookalike.io.begin_sync import begin_sync
 from lookalike.io.reading.formats.thrift import I16, I32, I64, LIST, STRUCT, Struct, parse, serialize
+from lookalike.io.writing.begin_sync import begin_sync
 
 _MAGIC = b"PAR1"
 _TAIL = 8  # the length of the metadata, and the magic
