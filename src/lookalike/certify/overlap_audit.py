@@ -29,7 +29,7 @@ _SHARED = 1 << 19
 
 
 @dataclass(slots=True)
-class _Index:
+class _Postings:
     """The elements of the first `items` items of a sample, ascending, and the place of each one's item in it."""
 
     items: int = 0
@@ -51,7 +51,7 @@ class _Index:
 class OverlapAudit(RowAudit):
     """A random sample of sets or bags, compared exactly with all later ones that share enough."""
 
-    _index: _Index | None = None
+    _index: _Postings | None = None
     # After how many halvings of the sample it was made, and of how many items it is.
     _indexed: int = -1
     _index_held: int = 0
@@ -106,7 +106,7 @@ class OverlapAudit(RowAudit):
             return threshold / (1.0 + threshold) * (ours[:, None] + theirs)
         return threshold * ours[:, None] * theirs
 
-    def _up_to_date(self, offsets: I64Array, words: U64Array, place: I64Array, sampled: I64Array) -> _Index:
+    def _up_to_date(self, offsets: I64Array, words: U64Array, place: I64Array, sampled: I64Array) -> _Postings:
         """The index with those that joined; made anew after a part of the sample was dropped, or has enough matches.
 
         Of many copies all that were sampled soon have, and would be counted up for every copy that follows.
@@ -115,7 +115,7 @@ class OverlapAudit(RowAudit):
         if not fresh and 2 * len(sampled) < self._index_held:
             fresh = True
         if fresh:
-            self._index, self._indexed, self._index_held = _Index(), self._halvings, 0
+            self._index, self._indexed, self._index_held = _Postings(), self._halvings, 0
         assert self._index is not None
         joined = sampled[sampled >= self._index.items]
         self._index_held += len(joined)

@@ -133,8 +133,11 @@ class SketchJudge(_OfSets):
         return np.full(len(sizes), self._measure.slots, np.int64)
 
     def rows(self, sets: Sets) -> tuple[I64Array, U64Array]:
+        return self.rows_of(self._measure.sketch(sets))
+
+    def rows_of(self, sketches: U32Array) -> tuple[I64Array, U64Array]:
         """A word for each slot: its number above its value, mixed so that words are as uniform as elements."""
-        slots = self._measure.sketch(sets).astype(np.uint64)
+        slots = sketches.astype(np.uint64)
         slots |= np.arange(self._measure.slots, dtype=np.uint64) << np.uint64(32)
         offsets = np.arange(0, slots.size + 1, self._measure.slots, dtype=np.int64)
         return offsets, sort_sets(offsets, hash_ints(slots.reshape(-1)))

@@ -21,6 +21,7 @@ __all__ = [
     "hash_elements",
     "hash_ints",
     "hash_raw",
+    "hash_spans",
     "hash_strings",
     "plain_elements",
     "sets_of_hashes",
@@ -37,7 +38,8 @@ def _hash_ints(values, mask, hashes):
     "void(Array(uint8,1,'C',readonly=True), Array(int64,1,'C',readonly=True), uint64, "
     "Array(uint64,1,'C',readonly=True), uint64[::1])"
 )
-def _hash_spans(data, offsets, salt, key, hashes):
+def hash_spans(data, offsets, salt, key, hashes):
+    """hashes[i] = the hash of the bytes data[offsets[i] : offsets[i + 1]] with a salt."""
     parts = span_key(key)
     for i in range(len(offsets) - 1):
         hashes[i] = hash_bytes(data, offsets[i], offsets[i + 1] - offsets[i], salt, parts)
@@ -55,7 +57,7 @@ def hash_strings(strings: Sequence[bytes], key: U64Array = PUBLIC_KEY) -> U64Arr
     offsets = np.zeros(len(strings) + 1, np.int64)
     np.cumsum([len(s) for s in strings], out=offsets[1:])
     hashes = np.empty(len(strings), np.uint64)
-    _hash_spans(np.frombuffer(b"".join(strings), np.uint8), offsets, np.uint64(0), key, hashes)
+    hash_spans(np.frombuffer(b"".join(strings), np.uint8), offsets, np.uint64(0), key, hashes)
     return hashes
 
 
@@ -72,7 +74,7 @@ def hash_cells(column: pa.Array, key: U64Array = PUBLIC_KEY) -> U64Array:
             raise InputError(f"items cannot be grouped by a column of {column.type}") from None
     data, offsets = text_buffers(column)
     hashes = np.empty(len(column), np.uint64)
-    _hash_spans(data, offsets, C1, key, hashes)
+    hash_spans(data, offsets, C1, key, hashes)
     hashes[missing] = GOLDEN
     return hashes
 
@@ -82,7 +84,7 @@ def hash_raw(data: U8Array, offsets: I64Array, key: U64Array = PUBLIC_KEY) -> U6
     fingerprints = np.empty((len(offsets) - 1, 2), np.uint64)
     for column, salt in enumerate((C1, C2)):
         hashes = np.empty(len(offsets) - 1, np.uint64)
-        _hash_spans(data, offsets, salt, key, hashes)
+        hash_spans(data, offsets, salt, key, hashes)
         fingerprints[:, column] = hashes
     return fingerprints
 
@@ -155,5 +157,5 @@ def hash_elements(elements: pa.Array, key: U64Array = PUBLIC_KEY) -> U64Array:
         data, offsets = text_buffers(elements)
     except InputError:
         raise InputError(f"the elements of a set must be integers or strings, not {kind}") from None
-    _hash_spans(data, offsets, np.uint64(0), key, hashes)
+    hash_spans(data, offsets, np.uint64(0), key, hashes)
     return hashes

@@ -17,13 +17,14 @@ from lookalike.represent.unicode import tables
 from lookalike.shingle import Shingle
 from lookalike.types import I64Array, Sets, U8Array, U64Array
 
-__all__ = ["shingle_texts", "spans_of", "tokens_of"]
+__all__ = ["LONGEST_ROW", "NO_SPANS", "shingle_flags", "shingle_texts", "spans_of", "tokens_of"]
 
 # Token positions inside one row are 32-bit: two gigabytes of normalised text, a third of that in the worst case.
 LONGEST_ROW = (2**31 - 1) // 3 - kernels.PAD
 
 
-def _flags(shingle: Shingle) -> int:
+def shingle_flags(shingle: Shingle) -> int:
+    """What the kernels are told of the options of a shingle."""
     names = {
         "lower": kernels.LOWER,
         "accents": kernels.ACCENTS,
@@ -36,13 +37,13 @@ def _flags(shingle: Shingle) -> int:
     return flags | (kernels.BAG if shingle.bag else 0)
 
 
-_NO_SPANS = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty((0, 2), np.int64), np.empty((0, 2), np.int64))
+NO_SPANS = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty((0, 2), np.int64), np.empty((0, 2), np.int64))
 
 
 def shingle_texts(texts: pa.Array, shingle: Shingle, *, key: U64Array = PUBLIC_KEY, every: bool = False) -> Sets:
     """The shingle sets of a batch of texts; with `every`, each shingle as often as it occurs (`weights.py` counts)."""
     data, offsets = text_buffers(texts)
-    flags = _flags(shingle) | (kernels.EVERY if every else 0)
+    flags = shingle_flags(shingle) | (kernels.EVERY if every else 0)
     if shingle.tokens is not None:
         return _shingle_callable(data, offsets, shingle, flags, key, shingle.tokens)
     rows = len(offsets) - 1
@@ -62,7 +63,7 @@ def shingle_texts(texts: pa.Array, shingle: Shingle, *, key: U64Array = PUBLIC_K
         if flags & ~(kernels.LOWER | kernels.EVERY) == 0:
             row = kernels.shingle_words(data, offsets, row, *rest)
         if row < rows:
-            row = kernels.shingle_rows(data, offsets, row, *rest, *_NO_SPANS)
+            row = kernels.shingle_rows(data, offsets, row, *rest, *NO_SPANS)
     return Sets(ends, memory.give("values", values, ends[-1]), fingerprints, invalid=int(tally[0]), short=int(tally[1]))
 
 
@@ -103,13 +104,13 @@ def tokens_of(text: bytes, shingle: Shingle) -> list[bytes]:
     """The tokens of one text as they are hashed: normalised, in UTF-8, in order."""
     if shingle.tokens is not None:
         return [token.encode("utf-8", "surrogatepass") for token in shingle.tokens(text.decode("utf-8", "replace"))]
-    scratch, flags, tally = memory.scratch(len(text)), _flags(shingle), np.zeros(3, np.int64)
+    scratch, flags, tally = memory.scratch(len(text)), shingle_flags(shingle), np.zeros(3, np.int64)
     row = (
         np.frombuffer(text, np.uint8), np.array([0, len(text)]), 0, shingle.k, flags, PUBLIC_KEY, tables(), scratch,
         np.empty(len(text) + 2, np.uint64), np.zeros(2, np.int64), np.empty((1, 2), np.uint64), tally,
     )  # fmt: skip
     if flags & ~kernels.LOWER or not kernels.shingle_words(*row):
-        kernels.shingle_rows(*row, *_NO_SPANS)
+        kernels.shingle_rows(*row, *NO_SPANS)
     count = int(tally[2])
     places, ends = scratch.places[:count].tolist(), scratch.ends[:count].tolist()
     whole = scratch.out[: max(ends, default=0)].tobytes()
@@ -120,7 +121,7 @@ def spans_of(text: str | bytes, shingle: Shingle, key: U64Array = PUBLIC_KEY) ->
     """Every shingle of one text, and the bytes of the UTF-8 text that it stands on, as (start, end) rows."""
     raw = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     size, points, tokens, _ = kernels.scratch_sizes(len(raw))
-    scratch, flags, tally = memory.scratch(len(raw)), _flags(shingle), np.zeros(3, np.int64)
+    scratch, flags, tally = memory.scratch(len(raw)), shingle_flags(shingle), np.zeros(3, np.int64)
     row = (
         np.frombuffer(raw, np.uint8), np.array([0, len(raw)]), 0, shingle.k, flags, key, tables(), scratch,
         np.empty(tokens, np.uint64), np.zeros(2, np.int64), np.empty((1, 2), np.uint64), tally,

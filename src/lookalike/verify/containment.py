@@ -14,7 +14,7 @@ import numpy as np
 from lookalike.kernels.jit import device, kernel
 from lookalike.types import F64Array, I64Array, U64Array
 
-__all__ = ["containment_pairs", "containments", "reversed_share"]
+__all__ = ["containment", "containment_pairs", "containments", "reversed_share"]
 
 # From this ratio of sizes on seeking is faster than merging.
 _SEEK = 16
@@ -64,32 +64,38 @@ def _sought(x, i, i_end, y, j, j_end, spare):
     return both
 
 
+@device
+def containment(x, i, i_end, y, j, j_end, threshold):
+    """|A∩B| / min(|A|, |B|) of the sorted sets x[i:i_end] and y[j:j_end] where it is >= threshold, otherwise -1.
+
+    Nothing is inside an empty set, nor an empty set inside anything.
+    """
+    m, n = i_end - i, j_end - j
+    least = min(m, n)
+    if least == 0:
+        return -1.0
+    # How many may be missing, and one more for the rounding of this bound itself.
+    spare = least - np.int64(threshold * least) + 1
+    if n > _SEEK * m:
+        both = _sought(x, i, i_end, y, j, j_end, spare)
+    elif m > _SEEK * n:
+        both = _sought(y, j, j_end, x, i, i_end, spare)
+    elif m <= n:
+        both = _merged(x, i, i_end, y, j, j_end, spare)
+    else:
+        both = _merged(y, j, j_end, x, i, i_end, spare)
+    return both / least if both >= 0 and both / least >= threshold else -1.0
+
+
 @kernel(
     "void(Array(int64,1,'C',readonly=True), Array(uint64,1,'C',readonly=True), "
     "Array(int64,1,'C',readonly=True), Array(int64,1,'C',readonly=True), float64, float64[::1])"
 )
 def containment_pairs(offsets, values, left, right, threshold, out):
-    """out[p] = |A∩B| / min(|A|, |B|) of rows left[p] and right[p] where it is >= threshold, otherwise -1.
-
-    Nothing is inside an empty set, nor an empty set inside anything.
-    """
+    """out[p] = |A∩B| / min(|A|, |B|) of rows left[p] and right[p] where it is >= threshold, otherwise -1."""
     for p in range(len(left)):
         a, b = left[p], right[p]
-        if offsets[a + 1] - offsets[a] > offsets[b + 1] - offsets[b]:
-            a, b = b, a
-        i, i_end, j, j_end = offsets[a], offsets[a + 1], offsets[b], offsets[b + 1]
-        m = i_end - i
-        out[p] = -1.0
-        if m == 0:
-            continue
-        # How many may be missing, and one more for the rounding of this bound itself.
-        spare = m - np.int64(threshold * m) + 1
-        if j_end - j > _SEEK * m:
-            both = _sought(values, i, i_end, values, j, j_end, spare)
-        else:
-            both = _merged(values, i, i_end, values, j, j_end, spare)
-        if both >= 0 and both / m >= threshold:
-            out[p] = both / m
+        out[p] = containment(values, offsets[a], offsets[a + 1], values, offsets[b], offsets[b + 1], threshold)
 
 
 def containments(offsets: I64Array, values: U64Array, left: I64Array, right: I64Array, threshold: float) -> F64Array:

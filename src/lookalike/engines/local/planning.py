@@ -36,7 +36,7 @@ from lookalike.wording.progress import SILENT, Progress
 if TYPE_CHECKING:
     from lookalike.represent.document_counts import Frequencies
 
-__all__ = ["LONG_RUN", "Expected", "announcement", "more_memory", "plan_run"]
+__all__ = ["LONG_RUN", "Expected", "announcement", "more_memory", "plan_for", "plan_kept", "plan_run"]
 
 # Rows from which on a run is planned on its data, and bytes of text from which on it says what it will need: below, it
 # takes a few seconds at most.
@@ -48,6 +48,8 @@ _SAMPLE_ROWS = 4_000
 # Different items from which on a sample tells how alike items are: one pair that it may not have shown is one in 5,000
 # then. Of 3 kinds of lines it would be one in four, and a plan against that is 203 bands of 17 rows.
 _ENOUGH = 100
+# An index is planned for so many items at the least, since more will come.
+_GROWING = 1_000_000
 # Rows up to which all pairs of sets may be compared, and bytes of text or elements that are looked at to see it.
 _FEW_ROWS = 2_000
 _FEW_BYTES = 1 << 26
@@ -198,6 +200,33 @@ def plan_for(config: Config, count: int, source: Source) -> Plan:
     if sample.rows == 0:
         raise InputError("there are no items in the sample")
     return _on_sample(items, config, sample, count, exhaustive=True)
+
+
+def plan_kept(collection: Collection, config: Config, progress: Progress = SILENT) -> Plan | None:
+    """The plan of an index of these items: that of a run of many, with bands even where a few items need none.
+
+    None where there can be no bands.
+    """
+    measure = config.scale.traits
+    if measure.slots is Slots.NONE:
+        return None
+    rows, items = _count_rows(collection, progress), collection.items
+    if measure.planned_by is not PlannedBy.SAMPLE and rows < LONG_RUN:
+        return plan(config.threshold, config.recall, bands=config.bands, rows=config.rows)
+    sample = sample_items(items, measure_of(items.recipe), config, rows=_SAMPLE_ROWS)
+    count = max(_GROWING, _items(sample, rows))
+    if measure.planned_by is PlannedBy.SAMPLE:
+        return _on_sample(items, config, sample, count, exhaustive=False)
+    known = sample.compared >= _ENOUGH
+    return plan(
+        config.threshold,
+        config.recall,
+        bands=config.bands,
+        rows=config.rows,
+        items=count,
+        set_size=sample.mean_size if known else 300,
+        background=sample.cautious(config.threshold) if known else None,
+    )
 
 
 def _plan_on_sample(

@@ -1,0 +1,100 @@
+"""Whole collections into an index: read and sketched by all threads, stored in the order of the input."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.config import Config, check_options, make_config
+from lookalike.engines.local.planning import plan_kept
+from lookalike.errors import InputError
+from lookalike.index.index_items import IdBytes, bytes_of_payloads
+from lookalike.io import open_source
+from lookalike.io.source import batch_bytes_for, describe, locating
+from lookalike.items.collection import Collection
+from lookalike.items.from_rows import ItemBatch, Items, open_items
+from lookalike.measure_table import form_named
+from lookalike.threads.ordered import ordered_map
+from lookalike.wording.progress import SILENT
+
+if TYPE_CHECKING:
+    from lookalike.index.index import Index, Prepared
+
+__all__ = ["add_collection"]
+
+
+def add_collection(index: Index, items: Any, payload: Sequence[str], reading: dict[str, Any]) -> int:
+    """Add every item of a collection; how many."""
+    progress = reading.pop("progress", None) or SILENT
+    columns = {name: reading.pop(name, None) for name in ("column", "vectors", "sets", "id")}
+    skip_bad = bool(reading.get("skip_bad"))
+    config = make_config(**index.options, **columns, skip_bad=skip_bad)
+    batch = batch_bytes_for(config.memory, config.threads)
+    source = open_source(items, **reading, memory=config.memory, threads=config.threads, batch_bytes=batch)
+    found = open_items(source, config)
+    _agree(index, found, config)
+    for name in payload:
+        if name not in source.schema().names:
+            raise InputError(f"there is no column {name!r} to keep as payload: the columns are {source.schema().names}")
+    more = [*([found.id] if found.id else []), *payload]
+    added = 0
+    with progress.stage("building the index", source.size(), "B") as stage, index.together():
+        pieces = found.pieces(*more, on_read=stage.advance)
+        for some in ordered_map(
+            lambda piece: list(_prepared(index, found, payload, piece.load)), pieces, config.threads
+        ):
+            for each in some:
+                index.store_new(each)
+                added += len(each.ids)
+    return added
+
+
+def _agree(index: Index, items: Items, config: Config) -> None:
+    """The index is made for such items, or becomes an index of such items."""
+    recipe = index.recipe
+    if recipe is None:
+        check_options(config, items.form)
+        config = replace(config, measure=config.measure or form_named(items.form).measure)
+        index.adopt(items.recipe.planned(plan_kept(Collection(items), config)) if not config.exact else items.recipe)
+        return
+    theirs = items.recipe
+    if (recipe.form, recipe.dimensions) != (theirs.form, theirs.dimensions):
+        raise InputError(
+            f"the index is one of {recipe.form}{_parts(recipe.dimensions)}, and the items are "
+            f"{theirs.form}{_parts(theirs.dimensions)}"
+        )
+
+
+def _parts(dimensions: int | None) -> str:
+    return "" if dimensions is None else f" of {dimensions} components"
+
+
+def _prepared(
+    index: Index, items: Items, payload: Sequence[str], load: Callable[[], Iterator[ItemBatch]]
+) -> Iterator[Prepared]:
+    for batch in load():
+        if batch.null:
+            at = int(np.flatnonzero(batch.values.is_null().to_numpy(zero_copy_only=False))[0])
+            raise InputError(f"there is no item at {describe(items.source, batch.batch.first + int(batch.rows[at]))}")
+        rows = batch.batch.rows
+        ids = (batch.first + np.arange(len(batch.values))).tolist() if items.id is None else _ids(rows, items.id)
+        kept = _payloads(rows, payload, len(ids))
+        with locating(batch.batch, items.source, batch.rows):
+            found = index.sketched(batch.values, ids)
+        yield index.prepared(ids, IdBytes(ids), found, bytes_of_payloads(kept))
+
+
+def _ids(rows: pa.RecordBatch, name: str) -> list[Any]:
+    found: list[Any] = rows.column(rows.schema.get_field_index(name)).to_pylist()
+    return found
+
+
+def _payloads(rows: pa.RecordBatch, names: Sequence[str], count: int) -> list[Any]:
+    if not names:
+        return [None] * count
+    kept: list[Any] = rows.select(list(names)).to_pylist()
+    return kept

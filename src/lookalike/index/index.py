@@ -1,0 +1,672 @@
+"""`Index`: items that are looked up, judged and added one by one, kept in a folder or in memory.
+
+    with Index.create("seen.idx", threshold=0.8) as index:
+        index.add("a", "the cat sat on the mat")
+        index.query("The cat sat on the mat!")      [Match(id='a', similarity=1.0, payload=None)]
+
+An index is made for one recipe (`recipe.py`): measure, shingles, bands, rows and seed are kept in it, so the same items
+have the same bits as in a batch run, and the same chance to be found. It is known when the first item comes, since that
+tells what the items are.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import threading
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple, Self, Unpack
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.config import Config, make_config
+from lookalike.errors import InputError, OptionError, OutputError
+from lookalike.index.answers import Answer, Match, Near
+from lookalike.index.index_certificate import IndexCertificate, certificate
+from lookalike.index.index_folder import FolderMedium, create_folder, is_index, lay_out
+from lookalike.index.index_items import IdBytes, bytes_of_payloads, check_form, payload_of, values_of
+from lookalike.index.index_log import NewItems
+from lookalike.index.index_search import MOST_ENTRIES, ScoredPlaces, Searching
+from lookalike.index.item_kind import ItemKind, decided_recipe, told_recipe
+from lookalike.index.log_store import LogStore, new_manifest
+from lookalike.index.medium import MemoryMedium
+from lookalike.index.row_codec import EncodedItems
+from lookalike.index.store_copy import copy_store
+from lookalike.index.store_view import View
+from lookalike.index.text_lookup import TextLookup
+from lookalike.io.writing.atomic import atomic_folder
+from lookalike.measures.sketch_batch import ItemSketches, sketch_batch
+from lookalike.options import CollectionOptions, IndexBuildOptions, IndexOptions
+from lookalike.options.option_table import check_names, checked, entries, takes
+from lookalike.recipe import Recipe
+from lookalike.scale import Scale
+from lookalike.threads.ordered import ordered_map
+from lookalike.types import I64Array, U8Array, U64Array
+
+__all__ = ["Answer", "Index", "Match", "Near"]
+
+MEMORY = ":memory:"
+# Candidates of one query that are compared, unless more are asked for: with what is made of each match, 3 µs each, a
+# page template in a twentieth of a million items takes a query a millisecond.
+EXAMINED = 300
+_UNLIMITED, _WHERE = 2**62, np.uint64(2**43 - 1)
+# Items that are sketched at a time.
+_BATCH = 1_000
+
+
+class Prepared(NamedTuple):
+    """Items as they are stored: ids, as given and as bytes; rows and keys; payloads, and where each begins."""
+
+    ids: list[Any]
+    names: IdBytes
+    encoded: EncodedItems
+    payloads: tuple[U8Array, I64Array]
+
+
+class Index:
+    """An index of items; see `create`, `open` and `build`."""
+
+    def __init__(self, store_medium: Any, options: dict[str, Any], *, durable: bool = True) -> None:
+        self._medium = store_medium
+        self._options = options
+        # Memory is as safe as it gets.
+        self._durable = durable and store_medium.checks
+        self._config = make_config(**options)
+        self._kind: ItemKind | None = None
+        self._lock = threading.RLock()
+        self._waiting = threading.local()
+        self._own = threading.local()
+        self._closed = False
+        self._store = LogStore(store_medium, self._rekey)
+
+    # Making and opening.
+
+    @classmethod
+    @takes(IndexOptions)
+    def create(cls, path: str | Path = MEMORY, *, durable: bool = True, **options: Unpack[IndexOptions]) -> Self:
+        """A new, empty index in a folder, or in memory.
+
+        `durable` waits for the disk before an item counts as added; without it, what was added in the last seconds is
+        lost when the machine stops, though not when the program does.
+        """
+        check_names("an index", IndexOptions, options)
+        values = checked(IndexOptions, options)
+        config = make_config(**values)
+        _check_config(config)
+        told = {name: value for name, value in values.items() if value is not None and name != "tokens"}
+        if config.seed >= 2**64:
+            told.pop("seed")
+        description = {"options": _plain(told), "recipe": None, "made": _now()}
+        if str(path) == MEMORY:
+            return cls(MemoryMedium(new_manifest(description)), values, durable=durable)
+        create_folder(path, new_manifest(description))
+        return cls(FolderMedium(path), values, durable=durable)
+
+    @classmethod
+    def open(
+        cls, path: str | Path, *, readonly: bool = False, wait: float = 0.0, durable: bool = True, **options: Any
+    ) -> Self:  # fmt: skip
+        """The index in a folder, to add to it and to look things up, or only for the latter.
+
+        One process writes at a time: another one waits for so many seconds and then gives up. Options that are given
+        must be those that the index was made with; a secret seed and a function for tokens have to be given.
+        """
+        check_names("an index", IndexOptions, options)
+        medium = FolderMedium(path, readonly=readonly, wait=wait)
+        try:
+            kept = medium.load()["index"]["options"]
+            given = checked(IndexOptions, options)
+            for name in options:
+                if name != "tokens" and name in kept and _plain({name: given[name]})[name] != kept[name]:
+                    raise OptionError(f"{path} was made with {name}={kept[name]!r}, and {given[name]!r} was given")
+            extra = {name: options[name] for name in ("tokens", "seed") if name in options}
+            return cls(medium, kept | extra, durable=durable)
+        except BaseException:
+            medium.close()
+            raise
+
+    @classmethod
+    @takes(IndexBuildOptions)
+    def build(
+        cls, path: str | Path, items: Any, *, durable: bool = True, payload: Sequence[str] = (),
+        **options: Unpack[IndexBuildOptions],
+    ) -> Self:  # fmt: skip
+        """A new index of a collection: whatever `lookalike.pairs` takes, files of any size among them.
+
+        Bands and rows are planned on the items, as for a batch run. Ids are those of the id column, or row numbers;
+        the columns in `payload` are kept beside each item.
+        """
+        check_names("an index", IndexBuildOptions, options)
+        given = checked(IndexBuildOptions, options)
+        making = {name: value for name, value in options.items() if name in entries(IndexOptions)}
+        reading = {name: given[name] for name in entries(CollectionOptions)}
+        if str(path) == MEMORY:
+            index = cls.create(path, **making)  # type: ignore[arg-type]
+            index.add_collection(items, payload=payload, **reading)
+            return index
+        if is_index(path):
+            raise OutputError(f"{path} is an index already: open it, or choose another folder")
+        # It is there when it is whole, or not at all.
+        with atomic_folder(path) as part, cls.create(part, durable=False, **making) as index:  # type: ignore[arg-type]
+            index.add_collection(items, payload=payload, **reading)
+        secret: dict[str, Any] = {name: given[name] for name in ("tokens", "seed") if name in options}
+        return cls.open(path, durable=durable, **secret)
+
+    @takes(CollectionOptions)
+    def add_collection(self, items: Any, *, payload: Sequence[str] = (), **reading: Unpack[CollectionOptions]) -> int:
+        """Add all items of a collection; how many. See `build`."""
+        from lookalike.index.bulk import add_collection
+
+        check_names("add_collection", CollectionOptions, reading)
+        return add_collection(self, items, payload, checked(CollectionOptions, reading))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Leave everything on the disk and let go of it."""
+        if not self._closed:
+            self._closed = True
+            self._store.close()
+
+    def _rekey(self, told: dict[str, Any], view: View, places: U64Array) -> tuple[U64Array, U64Array | None]:
+        return self._kind_told(told).rekey(view, places)
+
+    def _kind_told(self, told: dict[str, Any]) -> ItemKind:
+        """What the manifest says the items are."""
+        if self._kind is None:
+            self._kind = ItemKind(told_recipe(told["recipe"], self._config), self._config)
+        return self._kind
+
+    def _look(self) -> ItemKind | None:
+        """What the items are; a reader learns it when another process has added the first one."""
+        if self._kind is None:
+            self._store.view()
+            told = self._store.description
+            return None if told["recipe"] is None else self._kind_told(told)
+        return self._kind
+
+    def _known(self) -> ItemKind:
+        kind = self._look()
+        assert kind is not None, "what the items are is known"
+        return kind
+
+    def _searching(self, kind: ItemKind) -> Searching:
+        found: Searching | None = getattr(self._own, "searching", None)
+        if found is None:
+            found = Searching(self._store, kind.codec, kind.judge, np.empty(1 << 12, np.uint64))
+            self._own.searching = found
+        return found
+
+    # What it is.
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options that it was made with."""
+        return {name: value for name, value in self._options.items() if value is not None}
+
+    @property
+    def recipe(self) -> Recipe | None:
+        """What decides the bits of its sketches; None while there was no item."""
+        kind = self._look()
+        return None if kind is None else kind.recipe
+
+    def __len__(self) -> int:
+        return self._store.items
+
+    def __contains__(self, id: object) -> bool:
+        return isinstance(id, str | int) and bool(self._place_of(id))
+
+    def __iter__(self) -> Iterator[str | int]:
+        """The ids, in the order in which they came."""
+        for places in self._store.places():
+            view = self._store.view()
+            for place in places[view.rows(places).which].tolist():
+                yield view.item(place).id
+
+    def get(self, id: str | int) -> Any:
+        """The payload of an item, and None where it has none."""
+        place = self._place_of(id)
+        if place is None:
+            raise KeyError(id)
+        return payload_of(self._store.view().item(place).payload)
+
+    def _place_of(self, id: str | int) -> int | None:
+        return self._places_of_ids([id])[0]
+
+    def _places_of_ids(self, ids: Sequence[str | int], keys: U64Array | None = None) -> list[int | None]:
+        """Where the items with these ids are stored; None for those that are not. The last key is that of the id."""
+        found: list[int | None] = [None] * len(ids)
+        if self._look() is None:
+            return found
+        view, bands, start = self._store.view(), self._store.bands, 0
+        if keys is None:
+            keys = np.zeros((len(ids), bands), np.uint64)
+            keys[:, -1] = IdBytes(ids).keys
+        while start < len(ids):
+            candidates, upto = self._store.find(view, keys, bands - 1, bands, 2**62, start)
+            ends = candidates.ends
+            if ends[upto] == ends[start]:
+                start = upto
+                continue
+            for query in np.flatnonzero(np.diff(ends[start : upto + 1])).tolist():
+                begin, end = candidates.ends[start + query : start + query + 2]
+                places = candidates.places[begin:end].copy()
+                for place in places[view.rows(places).which].tolist():
+                    if view.item(place).id == ids[start + query]:
+                        found[start + query] = place
+            start = upto
+        return found
+
+    # Adding.
+
+    def add(self, id: str | int, item: Any, payload: Any = None) -> None:
+        """Add an item under an id that is not there yet."""
+        own = self._lookup() if type(item) is str else None
+        size = 0 if own is None else own.sketch(item)
+        if own is None or not size:
+            self.store_new(self._prepared([id], [item], [payload]))
+        else:
+            new = Prepared([id], IdBytes([id]), own.encoded(size), bytes_of_payloads([payload]))
+            self.store_new(new, own=own)
+        self._commit()
+
+    def add_many(self, items: Iterable[tuple[Any, ...]]) -> int:
+        """Add items (id, item) or (id, item, payload); how many. What is added so far stays if one is wrong."""
+        batches = _batched(items, _BATCH)
+        if self._look() is None:
+            # The first item decides what all are.
+            first = next(batches, [])
+            if not first:
+                return 0
+            batches = itertools.chain([first], batches)
+            self._sketched([_columns(first[:1])[1][0]], decide=True)
+        added = 0
+        try:
+            for new in ordered_map(lambda batch: self._prepared(*_columns(batch)), batches, self._config.threads):
+                self.store_new(new)
+                added += len(new.ids)
+        finally:
+            if added:
+                self._commit()
+        return added
+
+    def replace(self, id: str | int, item: Any, payload: Any = None) -> None:
+        """Put an item in the place of the one with this id, or add it."""
+        self.store_new(self._prepared([id], [item], [payload]), replacing=True)
+        self._commit()
+
+    def remove(self, id: str | int) -> None:
+        """Remove the item with this id; a KeyError if there is none."""
+        with self._lock:
+            place = self._place_of(id)
+            if place is None:
+                raise KeyError(id)
+            self._store.remove(np.array([place], np.uint64))
+        self._commit()
+
+    def expire(self, older_than: timedelta | datetime | float) -> int:
+        """Remove what was added before a moment, or longer ago than a time (seconds, as a number); how many."""
+        limit = _milliseconds(older_than)
+        removed = 0
+        with self._lock:
+            for places in self._store.places():
+                old = places[self._store.view().times(places) < limit]
+                if len(old):
+                    self._store.remove(old)
+                    removed += len(old)
+        if removed:
+            self._commit()
+        return removed
+
+    @contextlib.contextmanager
+    def together(self) -> Iterator[None]:
+        """What is added and removed inside waits for the disk once, at the end, instead of each time."""
+        before, self._waiting.inside = getattr(self._waiting, "inside", False), True
+        try:
+            yield
+        except BaseException:
+            self._waiting.inside = before
+            # What was added before stays; that it cannot be kept must not hide what went wrong.
+            with contextlib.suppress(OutputError):
+                self._commit()
+            raise
+        self._waiting.inside = before
+        self._commit()
+
+    def _commit(self) -> None:
+        if self._durable and not getattr(self._waiting, "inside", False):
+            self._store.commit()
+
+    def _sketched(
+        self, values: Sequence[Any], ids: Sequence[Any] | None = None, *, decide: bool = False
+    ) -> ItemSketches:
+        """Items as sketches; one that cannot be compared is an error. The first item may `decide` what all are."""
+        field, column = values_of(list(values))
+        if decide and self._look() is None:
+            self._decide(field, column)
+        check_form(field, self._known().recipe)
+        return self.sketched(column, ids)
+
+    def sketched(self, column: pa.Array, ids: Sequence[Any] | None = None) -> ItemSketches:
+        """The sketches of items that are in an Arrow array, as this index has them."""
+        found = sketch_batch(column, None, self._known().recipe)
+        if found.items.bad:
+            at, why = found.items.bad[0]
+            raise InputError(f"the item{'' if ids is None else f' {ids[at]!r}'} {why}")
+        return found
+
+    def _decide(self, field: pa.Field, column: pa.Array) -> None:
+        """What the items are, now that the first one is here."""
+        with self._lock:
+            if self._look() is None:
+                self.adopt(decided_recipe(field, column, self._config))
+
+    def adopt(self, recipe: Recipe) -> None:
+        """From now on items are like this."""
+        kind = ItemKind(recipe, self._config)
+        description = self._store.description | {"recipe": recipe.to_json()}
+        self._store.describe(description, kind.codec.bands + 1, kind.codec.packs_sets)
+        self._kind = kind
+
+    def prepared(
+        self, ids: list[Any], names: IdBytes, found: ItemSketches, payloads: tuple[U8Array, I64Array]
+    ) -> Prepared:
+        """Items that are sketched, as they are stored."""
+        return Prepared(ids, names, self._known().codec.encode(found), payloads)
+
+    def _prepared(self, ids: list[Any], values: list[Any], payloads: list[Any]) -> Prepared:
+        """Items as they are stored."""
+        names, found = IdBytes(ids), self._sketched(values, ids, decide=True)
+        return Prepared(ids, names, self._known().codec.encode(found), bytes_of_payloads(payloads))
+
+    def store_new(self, new: Prepared, *, replacing: bool = False, own: TextLookup | None = None) -> None:
+        """Store items that are prepared."""
+        ids, names, encoded, (payload_bytes, payload_starts) = new
+        keys = encoded.keys
+        if keys.shape[1] == self._known().codec.bands:
+            keys = np.concatenate([keys, names.keys[:, None]], axis=1)
+        else:
+            keys[:, -1] = names.keys
+        now = time.time_ns() // 1_000_000
+        items = NewItems(
+            names.bytes, names.starts, names.integers, payload_bytes, payload_starts, encoded.rows, encoded.row_starts,
+            encoded.sizes, np.array([now] * len(ids)), keys, encoded.signatures,
+        )  # fmt: skip
+        with self._lock:
+            if len(ids) > 1 and len(set(ids)) < len(ids):
+                twice = next(each for position, each in enumerate(ids) if each in ids[:position])
+                raise InputError(f"the id {twice!r} is given twice")
+            there = [] if own is not None and own.is_new(self._store.view()) else self._places_of_ids(ids, keys)
+            if not replacing and any(place is not None for place in there):
+                taken = next(each for each, place in zip(ids, there, strict=True) if place is not None)
+                raise InputError(f"the id {taken!r} is there already: use replace to put another item in its place")
+            old = [place for place in there if place is not None]
+            self._store.add(items, np.array(old, np.uint64) if old else None)
+
+    # Asking.
+
+    def query(
+        self, item: Any, threshold: float | None = None, k: int | None = None, *, examine: int | None = EXAMINED
+    ) -> Answer:
+        """The items that are like this one, with their exact similarities, best first.
+
+        `threshold` asks for more than the index was made for; `k` for the best ones only. No more than `examine`
+        candidates are compared, the likeliest (None for all): `left_out` of the answer tells how many were not.
+        """
+        limit = self._score_limit(threshold)
+        _check_counts(k, examine)
+        own = self._lookup() if type(item) is str else None
+        if own is None or not own.sketch(item):
+            return self._answers([item], limit, k, examine)[0]
+        return self._answer(own, self._store.view(), limit, k, examine)
+
+    def _lookup(self) -> TextLookup | None:
+        """What this thread looks texts up with, if the items are such."""
+        own: TextLookup | None = getattr(self._own, "texts", None)
+        if own is None:
+            kind = self._look()
+            if kind is None or not kind.has_texts:
+                return None
+            own = self._own.texts = TextLookup(kind.recipe)
+        return own
+
+    def _answer(self, own: TextLookup, view: View, limit: float, k: int | None, examine: int | None) -> Answer:
+        """The matches of the text that was sketched last."""
+        entries, most = (_UNLIMITED, _UNLIMITED) if examine is None else (max(MOST_ENTRIES, examine), examine)
+        count, compared, left_out = own.hits(view, limit, entries, most, 0)
+        if not count:
+            return Answer((), compared, left_out)
+        places, scores = own.matches(count)
+        if count > 1:
+            order = np.lexsort((places & _WHERE, -scores))
+            places, scores = places[order], scores[order]
+        return self._told(view, ScoredPlaces(places, scores, compared, left_out), k)
+
+    def query_many(
+        self, items: Iterable[Any], threshold: float | None = None, k: int | None = None, *,
+        examine: int | None = EXAMINED, threads: int | None = None,
+    ) -> list[Answer]:  # fmt: skip
+        """The same for many items at once."""
+        self._look()
+        limit = self._score_limit(threshold)
+        batches = _batched(items, _BATCH)
+        answered = ordered_map(
+            lambda batch: self._answers(batch, limit, k, examine), batches, threads or self._config.threads
+        )
+        return [each for some in answered for each in some]
+
+    def _answers(self, items: list[Any], limit: float, k: int | None, examine: int | None) -> list[Answer]:
+        _check_counts(k, examine)
+        kind = self._look()
+        if kind is None:
+            return [Answer() for _ in items]
+        view = self._store.view()
+        hits = self._searching(kind).hits(self._sketched(items), limit, most=examine, view=view)
+        return [self._told(view, each, k) for each in hits]
+
+    def seen(self, id: str | int, item: Any, payload: Any = None) -> Any:
+        """The first match of an item, or None; then it was added, in one step with the look."""
+        own = self._lookup() if type(item) is str else None
+        size = 0 if own is None else own.sketch(item)
+        found = None if size else self._sketched([item], [id], decide=True)
+        kind = self._known()
+        with self._lock:
+            view = self._store.view()
+            if own is not None and size:
+                count, compared, left_out = own.hits(view, kind.least, MOST_ENTRIES, EXAMINED, 1)
+                hits = ScoredPlaces(*own.matches(count), compared, left_out)
+            else:
+                assert found is not None
+                hits = next(self._searching(kind).hits(found, kind.least, most=EXAMINED, until=1, view=view))
+            answer = self._told(view, hits, 1)[0] if len(hits.places) else None
+            if answer is None:
+                encoded = own.encoded(size) if own is not None and size else kind.codec.encode(_given(found))
+                new = Prepared([id], IdBytes([id]), encoded, bytes_of_payloads([payload]))
+                self.store_new(new, own=own if size else None)
+        # What was found may have been added just now, and counts only when it is safe.
+        self._commit()
+        return answer
+
+    def _score_limit(self, threshold: float | None) -> float:
+        kind = self._look()
+        if kind is None:
+            return 0.0
+        if threshold is None:
+            return kind.least
+        scale = kind.scale
+        if not scale.is_distance and not threshold <= 1.0:
+            raise OptionError(f"threshold is {threshold:g}: a similarity is 1 at the most")
+        score = -threshold if scale.is_distance else threshold
+        own = -scale.limit if scale.is_distance else scale.limit
+        if score < own:
+            raise OptionError(
+                f"threshold is {threshold:g}, and the index was made for {scale}: below it, it does not find what it "
+                "should; make another index"
+            )
+        return Scale(scale.measure, threshold).threshold
+
+    def _told(self, view: View, hits: ScoredPlaces, k: int | None) -> Answer:
+        if not len(hits.places):
+            return Answer((), hits.compared, hits.left_out)
+        kind = self._known()
+        told, item, matches = kind.told_as, view.item, []
+        scores = kind.judge.similarity(hits.scores[:k])
+        if kind.is_distance:
+            scores = kind.scale.told(scores)
+        for place, score in zip(hits.places[:k].tolist(), scores.tolist(), strict=True):
+            name, payload, _ = item(place)
+            matches.append(told(name, score, payload_of(payload) if payload else None))
+        return Answer(matches, hits.compared, hits.left_out)
+
+    # Looking after it.
+
+    def compact(self) -> int:
+        """Give back the room of what was removed, and merge what should be one; how many bytes were given back."""
+        with self._lock:
+            return self._store.compact()
+
+    def backup(self, path: str | Path) -> None:
+        """Make a copy in another folder, of this moment; others may add and look things up meanwhile."""
+        if self._medium.name == "memory" and str(path) == MEMORY:
+            raise OptionError("a backup needs a folder")
+        with atomic_folder(path) as part:
+            lay_out(part, new_manifest(self._store.description))
+            medium = FolderMedium(part)
+            try:
+                copy_store(self._store, medium)
+            finally:
+                medium.close()
+
+    def merge(self, other: Index) -> int:
+        """Add all items of another index, which must have been made with the same options; how many.
+
+        An id that both have is an error, and nothing is added.
+        """
+        mine, its = self.recipe, other.recipe
+        if its is None:
+            return 0
+        if mine is None:
+            self.adopt(its)
+        elif mine != its:
+            raise OptionError(f"the indexes were made in different ways: {mine} and {its}")
+        with self._lock:
+            there = list(other)
+            taken = [each for each, place in zip(there, self._places_of_ids(there), strict=True) if place is not None]
+            if taken:
+                raise InputError(
+                    f"both indexes have the id {taken[0]!r}" + f" and {len(taken) - 1:,} more" * (len(taken) > 1)
+                )
+            added = 0
+            for places in other._store.places():
+                for begin in range(0, len(places), _BATCH):
+                    some = places[begin : begin + _BATCH]
+                    self._store.add(other._store.stored(other._store.view(), some))
+                    added += len(some)
+        self._commit()
+        return added
+
+    def verify(self, sample: int = 500, *, seed: int = 0) -> IndexCertificate:
+        """Check that everything is as it was written, and compare a sample of the items with all, exactly.
+
+        What the sample's items match is counted twice, by looking at every item and by looking them up; the share that
+        the second finds is the recall.
+        """
+        damaged = self._store.damaged()
+        if damaged:
+            return IndexCertificate(len(self), damaged, 0, 0, 0, None, None, None)
+        places = np.concatenate([np.empty(0, np.uint64), *self._store.places()])
+        chosen = np.sort(np.random.default_rng(seed).choice(places, min(sample, len(places)), replace=False))
+        kind = self._look()
+        if kind is None or not len(chosen):
+            return IndexCertificate(len(places), damaged, 0, 0, 0, None, None, None)
+        searching = self._searching(kind)
+        return certificate(self._store.view(), kind.codec, searching, len(places), chosen, damaged, kind.scale)
+
+    def stats(self) -> dict[str, Any]:
+        """What the index is and what it takes."""
+        sizes = self._store.sizes()
+        kind = self._look()
+        items = len(self)
+        stored = sizes["log_bytes"] + sizes["segment_bytes"]
+        return {
+            "items": items,
+            "measure": None if kind is None else kind.recipe.measure,
+            "limit": None if kind is None else str(kind.scale),
+            "recipe": None if kind is None else repr(kind.recipe),
+            "bytes_per_item": round(stored / items, 1) if items else 0.0,
+            **sizes,
+        }
+
+
+def _given(found: ItemSketches | None) -> ItemSketches:
+    assert found is not None
+    return found
+
+
+def _check_config(config: Config) -> None:
+    if config.max_share is not None:
+        raise OptionError("max_share goes by how many documents have a shingle, which changes while items come")
+    if config.weights not in (None, "count"):
+        raise OptionError(
+            f"weights={config.weights} go by how many documents have a shingle, which changes as items come: use count"
+        )
+
+
+def _check_counts(k: int | None, examine: int | None) -> None:
+    for name, value in (("k", k), ("examine", examine)):
+        if value is not None and (type(value) is not int or value < 1):
+            raise OptionError(f"{name} is {value!r}: it must be a whole number, 1 or more, or None for all")
+
+
+def _plain(options: dict[str, Any]) -> dict[str, Any]:
+    """Options as JSON has them."""
+    told = {}
+    for name, value in options.items():
+        if name == "shingle" and value is not None:
+            value = str(value)
+        if name == "normalize" and value is not None and not isinstance(value, str):
+            value = ",".join(value)
+        told[name] = value
+    return told
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _milliseconds(older_than: timedelta | datetime | float) -> int:
+    """The moment before which items are too old."""
+    if isinstance(older_than, datetime):
+        return int(older_than.timestamp() * 1000)
+    seconds = older_than.total_seconds() if isinstance(older_than, timedelta) else float(older_than)
+    if not seconds >= 0:
+        raise OptionError(f"older_than is {older_than}: it must be a time, 0 or longer")
+    return int((time.time() - seconds) * 1000)
+
+
+def _batched(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
+    iterator = iter(items)
+    while batch := list(itertools.islice(iterator, size)):
+        yield batch
+
+
+def _columns(batch: list[tuple[Any, ...]]) -> tuple[list[Any], list[Any], list[Any]]:
+    for position, each in enumerate(batch):
+        if not isinstance(each, tuple | list) or len(each) not in (2, 3):
+            raise InputError(f"item {position} is {each!r:.60}: (id, item) or (id, item, payload) is needed")
+    return (
+        [each[0] for each in batch],
+        [each[1] for each in batch],
+        [each[2] if len(each) > 2 else None for each in batch],
+    )

@@ -1,0 +1,184 @@
+"""From a query to its matches: candidates by their keys, then scores, exact ones.
+
+Sets are compared where they lie, by a kernel for all queries together (`lookup.py`). Other items are brought into rows
+that a judge compares, one query after another. Items without elements are like nothing but their copies, and so are all
+items where only identical ones are looked for: these are told by their fingerprints.
+
+Where there are no bands (containment, distances that no hash family knows) every item is a candidate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from lookalike.index.index_log import damaged
+from lookalike.index.log_store import LogStore
+from lookalike.index.lookup import score_sets
+from lookalike.index.row_codec import RowCodec
+from lookalike.index.store_view import Candidates, View
+from lookalike.key import PUBLIC_KEY
+from lookalike.measures.base import Judge
+from lookalike.measures.sketch_batch import ItemSketches
+from lookalike.types import F64Array, I64Array, Sets, U64Array
+
+__all__ = ["ScoredPlaces", "Searching"]
+
+# Entries of buckets that are looked at for one query.
+MOST_ENTRIES = 200_000
+_SIZE = np.uint64(43)
+_WHERE = np.uint64(2**43 - 1)
+_UNLIMITED = 2**62
+_NO_PLACES, _NO_SCORES = np.empty(0, np.uint64), np.empty(0, np.float64)
+
+
+class ScoredPlaces(NamedTuple):
+    """The matches of one query, best first: places and scores; how many were compared, how many were left out."""
+
+    places: U64Array
+    scores: F64Array
+    compared: int
+    left_out: int
+
+
+@dataclass(slots=True)
+class Searching:
+    """Searches one index."""
+
+    store: LogStore
+    codec: RowCodec
+    judge: Judge
+    scratch: U64Array
+
+    def hits(
+        self, found: ItemSketches, threshold: float, *, most: int | None, until: int = 0, view: View | None = None
+    ) -> Iterator[ScoredPlaces]:
+        """The matches of each of some items that score at least the threshold.
+
+        At most `most` candidates are compared, the likeliest ones; and with `until` none after so many matches.
+        """
+        view = view or self.store.view()
+        keys = self.codec.keys(found)
+        keys = np.concatenate([keys, np.zeros((len(keys), 1), np.uint64)], axis=1)
+        entries = _UNLIMITED if most is None else max(MOST_ENTRIES, most)
+        start = 0
+        while start < len(keys):
+            if self.codec.recipe.bands or self.codec.by_fingerprint:
+                candidates, upto = self.store.find(view, keys, 0, self.codec.bands, entries, start)
+            else:
+                candidates, upto = self._all(view, len(keys), start), start + 1
+            most_compared = _UNLIMITED if most is None else most
+            if self.codec.packs_sets:
+                yield from self._score_sets(view, found, candidates, start, upto, threshold, most_compared, until)
+            else:
+                yield from self._score_others(view, found, candidates, start, upto, threshold, most_compared)
+            start = upto
+
+    def against(
+        self, view: View, found: ItemSketches, places: U64Array, signatures: I64Array, threshold: float
+    ) -> Iterator[ScoredPlaces]:
+        """The matches of each of some items among the given places; none that could match is passed over."""
+        for query in range(len(found)):
+            ends = np.zeros(len(found) + 1, np.int64)
+            ends[query + 1] = len(places)
+            candidates = Candidates(places, signatures, ends, np.zeros(len(found), np.int64))
+            if self.codec.packs_sets:
+                yield from self._score_sets(view, found, candidates, query, query + 1, threshold, _UNLIMITED, 0)
+            else:
+                yield from self._score_others(view, found, candidates, query, query + 1, threshold, _UNLIMITED)
+
+    def _all(self, view: View, count: int, query: int) -> Candidates:
+        """Every item as a candidate of one query."""
+        places, signatures = view.everything()
+        ends = np.zeros(count + 1, np.int64)
+        ends[query + 1] = len(places)
+        return Candidates(places, signatures, ends, np.zeros(count, np.int64))
+
+    def _score_sets(
+        self, view: View, found: ItemSketches, candidates: Candidates, start: int, upto: int, threshold: float,
+        most: int, until: int,
+    ) -> Iterator[ScoredPlaces]:  # fmt: skip
+        assert isinstance(found.items, Sets)
+        sets = self.codec.query_sets(found.items)
+        inside = int(self.codec.recipe.measure == "containment")
+        ends = candidates.ends
+        room = int(ends[upto])
+        chosen, apart, which = np.empty((3, room), np.int64)
+        scores, hit_ends = np.empty(room, np.float64), np.zeros(upto + 1, np.int64)
+        compared = np.zeros(2 * upto, np.int64)
+        query = start
+        while query < upto:
+            query = score_sets(
+                query, candidates.places, candidates.signatures, ends, view.addresses, PUBLIC_KEY,
+                sets.offsets[: upto + 1], sets.values, sets.signatures.reshape(-1), threshold, inside, most, until,
+                self.scratch, chosen, apart, which, scores, hit_ends, compared,
+            )  # fmt: skip
+            if query < 0:
+                raise damaged(int(candidates.places[-1 - query]))
+            if query < upto:
+                self.scratch = np.empty(2 * len(self.scratch), np.uint64)
+        left_outs = (candidates.left_out[:upto] + compared[1::2]).tolist()
+        sizes, hit_counts, counts = found.sizes.tolist(), hit_ends.tolist(), compared[::2].tolist()
+        for query in range(start, upto):
+            if not sizes[query]:
+                yield self._copies(view, found, candidates, query)
+                continue
+            begin, end, left_out = hit_counts[query], hit_counts[query + 1], left_outs[query]
+            if begin == end:
+                yield ScoredPlaces(_NO_PLACES, _NO_SCORES, counts[query], left_out)
+                continue
+            places, its = candidates.places[which[begin:end]], scores[begin:end]
+            if end - begin == 1:
+                yield ScoredPlaces(places, its, counts[query], left_out)
+                continue
+            order = np.lexsort((places & _WHERE, -its))
+            yield ScoredPlaces(places[order], its[order], counts[query], left_out)
+
+    def _score_others(
+        self, view: View, found: ItemSketches, candidates: Candidates, start: int, upto: int, threshold: float,
+        most: int,
+    ) -> Iterator[ScoredPlaces]:  # fmt: skip
+        offsets, words = self._rows_of(found)
+        for query in range(start, upto):
+            if not found.sizes[query] or self.codec.by_fingerprint:
+                yield self._copies(view, found, candidates, query)
+                continue
+            places = candidates.places[candidates.ends[query] : candidates.ends[query + 1]].copy()
+            places = places[places >> _SIZE > 0]
+            left_out = int(candidates.left_out[query]) + max(0, len(places) - most)
+            rows = view.rows(places[-most:] if len(places) > most else places)
+            places = (places[-most:] if len(places) > most else places)[rows.which]
+            scores = np.empty(0, np.float64)
+            if len(places):
+                begins, stored = self.codec.rows(self.judge, rows.addresses, rows.sizes)
+                mine = words[offsets[query] : offsets[query + 1]]
+                whole = np.concatenate([begins, [begins[-1] + len(mine)]])
+                others = np.arange(len(places), dtype=np.int64)
+                scores = self.judge.compare(
+                    whole, np.concatenate([stored, mine]), np.full(len(places), len(places)), others, threshold
+                )
+            hit = np.flatnonzero(scores >= threshold)
+            order = hit[np.lexsort((places[hit] & _WHERE, -scores[hit]))]
+            yield ScoredPlaces(places[order], scores[order], len(places), left_out)
+
+    def _rows_of(self, found: ItemSketches) -> tuple[I64Array, U64Array]:
+        """The queries as the judge compares them; those without elements have no row."""
+        if self.codec.by_fingerprint:
+            return np.zeros(len(found) + 1, np.int64), np.empty(0, np.uint64)
+        return self.judge.rows(found.items)
+
+    def _copies(self, view: View, found: ItemSketches, candidates: Candidates, query: int) -> ScoredPlaces:
+        """The items with the same fingerprint, where that is all there is to an item."""
+        places = candidates.places[candidates.ends[query] : candidates.ends[query + 1]].copy()
+        rows = view.rows(places[places >> _SIZE == 0])
+        wanted = found.fingerprints[:, query].tobytes()
+        same = [i for i, address in enumerate(rows.addresses.tolist()) if self.codec.fingerprint_at(address) == wanted]
+        hits = np.sort(places[places >> _SIZE == 0][rows.which][same])
+        return ScoredPlaces(hits, np.full(len(hits), self.judge_identical()), len(rows.which), 0)
+
+    def judge_identical(self) -> float:
+        """The score of two items that are identical."""
+        return 0.0 if self.codec.recipe.traits.is_distance else 1.0

@@ -1,0 +1,131 @@
+"""What is recent: a hash table that one process fills while any number of others read it.
+
+Every band has heads, 2^h of them, by the first bits of a key; items with the same head hang on one another. An item is
+written whole before it hangs anywhere, and the count, which tells readers how many items there are, is written last of
+all. So a reader that looks at the count first sees whole items only, and what came meanwhile it passes over. Nothing is
+ever taken out or moved: when the table is full its items become a segment, and a new table begins.
+
+    [16 words: header] [heads uint32 [bands, 2^h]] [next uint32 [items, bands]] [keys uint64 [items, bands]]
+    [places uint64 [items]] [signatures uint64 [items, 4], for sets]
+
+A head, and what an item hangs on, are numbers of items plus 1; 0 is the end. The table lies in a file that is mapped,
+so that other processes see it; after a crash it is made again from the log.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from lookalike.errors import InputError
+from lookalike.index.segments import SIGNATURE_WORDS
+from lookalike.kernels.addresses import address_of
+from lookalike.kernels.jit import kernel
+from lookalike.kernels.kinds import array_of, int64, void
+from lookalike.types import I64Array, U8Array, U32Array, U64Array
+
+__all__ = ["COUNT", "TABLE_FIELDS", "RecentTable", "table_bytes"]
+
+_MAGIC = 0x3142_4154_4B4F_4F4C  # "LOOKTAB1"
+_HEADER = 16  # words
+# Where the number of items stands in it.
+COUNT = 8
+# What a kernel is told of a table: where its count is, bits of heads, bands, and the addresses of heads, next, keys,
+# places and signatures.
+TABLE_FIELDS = 8
+
+
+def _lengths(capacity: int, bands: int, signed: bool) -> list[int]:
+    parts = [
+        8 * _HEADER, 4 * bands * capacity, 4 * bands * capacity, 8 * bands * capacity, 8 * capacity,
+        8 * SIGNATURE_WORDS * capacity if signed else 0,
+    ]  # fmt: skip
+    return [(part + 7) // 8 * 8 for part in parts]
+
+
+def table_bytes(capacity: int, bands: int, signed: bool) -> int:
+    """How large a table is."""
+    return sum(_lengths(capacity, bands, signed))
+
+
+@kernel(void(array_of(np.uint64, 2, readonly=True), int64, int64, array_of(np.uint32, 2), array_of(np.uint32, 2)))
+def hang_items(keys, first, last, heads, following):
+    """Hang the items first … last - 1, whose keys are written, on the heads of their keys."""
+    bands = keys.shape[1]
+    bits = 0
+    while (1 << bits) < heads.shape[1]:
+        bits += 1
+    # A shift by 64 bits is none.
+    shift = np.uint64(63 - bits)
+    for item in range(first, last):
+        for band in range(bands):
+            head = np.int64((keys[item, band] >> np.uint64(1)) >> shift)
+            following[item, band] = heads[band, head]
+            heads[band, head] = np.uint32(item + 1)
+
+
+@dataclass(slots=True)
+class RecentTable:
+    """A table in memory, wherever that is."""
+
+    data: U8Array
+    head: U64Array
+    heads: U32Array
+    following: U32Array
+    keys: U64Array
+    places: U64Array
+    signatures: U64Array | None
+    fields: I64Array
+
+    @classmethod
+    def begin(cls, data: U8Array, capacity: int, bands: int, signed: bool) -> RecentTable:
+        """An empty table in memory of `table_bytes` zeros."""
+        data[: 8 * _HEADER].view(np.uint64)[:4] = [_MAGIC, capacity, bands, int(signed)]
+        return cls.open(data)
+
+    @classmethod
+    def open(cls, data: U8Array) -> RecentTable:
+        """The table that an array of bytes holds."""
+        head = data[: 8 * _HEADER].view(np.uint64) if len(data) >= 8 * _HEADER else np.zeros(_HEADER, np.uint64)
+        capacity, bands, signed = (int(word) for word in head[1:4])
+        lengths = _lengths(capacity, bands, bool(signed))
+        if int(head[0]) != _MAGIC or capacity & (capacity - 1) or sum(lengths) != len(data):
+            raise InputError("it is no table of recent items, or not a whole one")
+        ends = np.cumsum(lengths).tolist()
+        base = address_of(data)
+        addresses = [base + ends[i] for i in range(4)] + [base + ends[4] if signed else 0]
+        return cls(
+            data,
+            head,
+            data[ends[0] : ends[1]].view(np.uint32)[: bands * capacity].reshape(bands, capacity),
+            data[ends[1] : ends[2]].view(np.uint32)[: bands * capacity].reshape(capacity, bands),
+            data[ends[2] : ends[3]].view(np.uint64).reshape(capacity, bands),
+            data[ends[3] : ends[4]].view(np.uint64),
+            data[ends[4] : ends[5]].view(np.uint64).reshape(capacity, SIGNATURE_WORDS) if signed else None,
+            np.array([base + 8 * COUNT, capacity.bit_length() - 1, bands, *addresses], np.int64),
+        )
+
+    @property
+    def capacity(self) -> int:
+        return len(self.places)
+
+    @property
+    def count(self) -> int:
+        """How many items it has."""
+        return int(self.head[COUNT])
+
+    @property
+    def free(self) -> int:
+        return self.capacity - self.count
+
+    def add(self, keys: U64Array, places: U64Array, signatures: U64Array | None) -> None:
+        """Add items, for which there must be room: keys are (items x bands)."""
+        first = self.count
+        last = first + len(places)
+        self.keys[first:last] = keys
+        self.places[first:last] = places
+        if self.signatures is not None and signatures is not None:
+            self.signatures[first:last] = signatures
+        hang_items(self.keys, first, last, self.heads, self.following)
+        self.head[COUNT] = last

@@ -1,0 +1,24 @@
+"""A copy of a store as it is at one moment, while others add to it."""
+
+from __future__ import annotations
+
+from lookalike.index.log_store import LogStore
+from lookalike.index.medium import Medium
+from lookalike.index.records import SPARE
+
+__all__ = ["copy_store"]
+
+
+def copy_store(store: LogStore, medium: Medium) -> None:
+    """Copy everything to an empty medium. The view keeps all that it needs mapped, so nobody has to wait."""
+    view, manifest, ends = store.snapshot()
+    manifest |= {"table": None, "claimed": [], "moving": None}
+    manifest["volumes"] = {str(number): end for number, end in sorted(ends.items())}
+    for told, segment in zip(manifest["segments"], view.segments, strict=True):
+        medium.make(told["name"], segment.nbytes)[:] = segment.data
+        medium.settle(told["name"])
+    for number, volume in view.volumes.items():
+        # The spare bytes are zeros, whatever was written there since.
+        medium.make(volume.name, ends[number] + SPARE)[: ends[number]] = volume.data[: ends[number]]
+        medium.settle(volume.name)
+    medium.save(manifest)

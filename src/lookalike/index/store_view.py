@@ -1,0 +1,47 @@
+"""What there is to look in at one moment, and what a look-up finds."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from lookalike.index.index_log import Volume, VolumeView
+from lookalike.index.recent_table import TABLE_FIELDS, RecentTable
+from lookalike.index.segments import SEGMENT_FIELDS, SIGNATURE_WORDS, Segment
+from lookalike.types import I64Array, U64Array
+
+__all__ = ["Candidates", "View"]
+
+
+class Candidates(NamedTuple):
+    """places[ends[q] : ends[q + 1]] may match query q; left_out[q] entries of buckets were not looked at."""
+
+    places: U64Array
+    signatures: I64Array
+    ends: I64Array
+    left_out: I64Array
+
+
+class View(VolumeView):
+    """What there is to look in, all of one moment; while somebody has it, nothing of it is taken away."""
+
+    __slots__ = ("segment_fields", "segments", "table", "table_fields")
+
+    def __init__(self, volumes: dict[int, Volume], segments: list[Segment], table: RecentTable | None) -> None:
+        super().__init__(volumes)
+        self.segments = segments
+        self.table = table
+        none = np.zeros((0, SEGMENT_FIELDS), np.int64), np.zeros((0, TABLE_FIELDS), np.int64)
+        self.segment_fields: I64Array = np.stack([each.fields for each in segments]) if segments else none[0]
+        self.table_fields: I64Array = none[1] if table is None else table.fields.reshape(1, -1)
+
+    def everything(self) -> tuple[U64Array, I64Array]:
+        """The places of all items, removed ones too, and the addresses of their signatures, 0 where there are none."""
+        parts: list[tuple[U64Array, int]] = [(np.asarray(each.places), int(each.fields[5])) for each in self.segments]
+        if self.table is not None:
+            parts.append((self.table.places[: self.table.count], int(self.table.fields[7])))
+        places = [np.empty(0, np.uint64), *(part for part, _ in parts)]
+        steps = [np.arange(len(part)) * 8 * SIGNATURE_WORDS for part, _ in parts]
+        signed = [step + base if base else 0 * step for step, (_, base) in zip(steps, parts, strict=True)]
+        return np.concatenate(places), np.concatenate([np.empty(0, np.int64), *signed])
