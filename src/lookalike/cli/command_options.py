@@ -13,19 +13,38 @@ from typing import Annotated, Any, Literal, TypedDict, TypeVar, get_args, get_or
 
 import typer
 
-from lookalike.options import ClustersOptions, DedupOptions, NeighborsOptions, PairsOptions, PlanOptions, TextOptions
+from lookalike.options import (
+    ClustersOptions,
+    CollectionOptions,
+    DedupOptions,
+    IndexBuildOptions,
+    NeighborsOptions,
+    PairsOptions,
+    PlanOptions,
+    TextOptions,
+)
 from lookalike.options.allowed import Whole
-from lookalike.options.option_table import LARGE, MATCHING, READING, Entry, Option, entries, without_none
+from lookalike.options.option_table import EXPERT, LARGE, MATCHING, READING, Entry, Option, entries, without_none
 
 __all__ = [
     "ClustersCommand",
     "CompareCommand",
     "DedupCommand",
     "DemoCommand",
+    "IndexAddCommand",
+    "IndexBackupCommand",
+    "IndexBuildCommand",
+    "IndexCompactCommand",
+    "IndexExpireCommand",
+    "IndexQueryCommand",
+    "IndexRemoveCommand",
+    "IndexStatsCommand",
+    "IndexVerifyCommand",
     "NeighborsCommand",
     "PairsCommand",
     "PlanCommand",
     "ReportCommand",
+    "ServeCommand",
     "command",
     "typed",
 ]
@@ -185,6 +204,38 @@ class ReportCommand(Overwriting, Quiet, Json, total=False):
     output: Annotated[Path | None, Option("Where to write the page, or - .", short="-o")]
 
 
+class ServeCommand(Quiet, total=False):
+    """The options of `lookalike serve`."""
+
+    index: Annotated[Path, Option("The folder of an index.", default=..., metavar="INDEX")]
+    host: Annotated[
+        str, Option("Where to listen; another than this machine needs --token-file or --insecure.", default="127.0.0.1")
+    ]
+    port: Annotated[int, Option("The port; 0 is one that is free.", default=8080)]
+    token_file: Annotated[
+        Path | None,
+        Option("A file with lines `read TOKEN` or `write TOKEN`, which only you can read.", metavar="FILE"),
+    ]
+    insecure: Annotated[bool, Option("Let everybody who reaches the host read and write.", default=False)]
+    workers: Annotated[int, Option("Processes that answer; with more than one, another one writes.", default=1)]
+    seed: Annotated[
+        int | None,
+        Option(
+            "The seed that the index was made with, where that is secret.",
+            check=Whole(0, 2**128 - 1, "a whole number from 0 to 2^128 - 1"),
+            panel=EXPERT,
+            envvar="LOOKALIKE_SEED",
+        ),
+    ]
+    max_body: Annotated[int, Option("Bytes of a request, and of a line of a stream.", default=10_000_000, panel=LARGE)]
+    max_item: Annotated[int, Option("Bytes of one item.", default=1_000_000, panel=LARGE)]
+    max_batch: Annotated[int, Option("Items of one batch.", default=10_000, panel=LARGE)]
+    request_time: Annotated[
+        float,
+        Option("Seconds for a request to arrive, and for the last ones to be finished.", default=30.0, panel=LARGE),
+    ]
+
+
 class DemoCommand(TypedDict, total=False):
     """The options of `lookalike demo`."""
 
@@ -192,7 +243,99 @@ class DemoCommand(TypedDict, total=False):
     clusters: Annotated[int, Option("How many clusters to show.", default=8, check=Whole(1))]
 
 
-_ARGUMENTS = ("inputs", "a", "b", "run")
+class IndexArgument(TypedDict, total=False):
+    """The index that a command is about."""
+
+    index: Annotated[Path, Option("The folder of the index.", default=..., metavar="INDEX")]
+
+
+class WaitOption(TypedDict, total=False):
+    """For commands that write to an index."""
+
+    wait: Annotated[float, Option("Seconds to wait for another process that writes to the index.", default=0.0)]
+
+
+class Payload(TypedDict, total=False):
+    """What is kept beside each item."""
+
+    payload: Annotated[
+        list[str] | None,
+        Option("A column to keep beside each item; may be given several times.", panel=READING, metavar="COLUMN"),
+    ]
+
+
+class IndexInputs(TypedDict, total=False):
+    """What goes into an index."""
+
+    inputs: Annotated[
+        list[str] | None,
+        Option("Files, globs or folders, as for dedup; - is standard input.", metavar="IN..."),
+    ]
+
+
+class IndexBuildCommand(IndexInputs, IndexBuildOptions, Payload, Quiet, Json, total=False):
+    """The options of `lookalike index build`."""
+
+    output: Annotated[Path, Option("The folder of the new index.", default=..., short="-o", metavar="INDEX")]
+
+
+class IndexAddCommand(IndexArgument, IndexInputs, CollectionOptions, Payload, WaitOption, Quiet, Json, total=False):
+    """The options of `lookalike index add`."""
+
+
+class IndexQueryCommand(IndexArgument, Json, total=False):
+    """The options of `lookalike index query`."""
+
+    text: Annotated[
+        str,
+        Option(
+            "A file, else a text; or - for JSON lines: texts, lists or objects with item and id.",
+            default=...,
+            metavar="ITEM",
+        ),
+    ]
+    threshold: Annotated[
+        float | None, Option("Similarity (or distance) to ask for, instead of that of the index.", short="-t")
+    ]
+    k: Annotated[int | None, Option("Only the best k matches.", check=Whole(1), short="-k")]
+    examine: Annotated[int, Option("Candidates to compare at the most; 0 for all.", default=300, check=Whole(0))]
+
+
+class IndexRemoveCommand(IndexArgument, WaitOption, Quiet, total=False):
+    """The options of `lookalike index remove`."""
+
+    ids: Annotated[list[str], Option("The ids of the items.", default=..., metavar="ID...")]
+
+
+class IndexExpireCommand(IndexArgument, WaitOption, Quiet, total=False):
+    """The options of `lookalike index expire`."""
+
+    older_than: Annotated[
+        str, Option("How long ago an item was added, such as 90d, 12h or 30m; or a date.", default=...)
+    ]
+
+
+class IndexStatsCommand(IndexArgument, Json, total=False):
+    """The options of `lookalike index stats`."""
+
+
+class IndexVerifyCommand(IndexArgument, Quiet, Json, total=False):
+    """The options of `lookalike index verify`."""
+
+    sample: Annotated[int, Option("Items that are compared with all others, exactly.", default=500, check=Whole(0))]
+
+
+class IndexCompactCommand(IndexArgument, WaitOption, Quiet, total=False):
+    """The options of `lookalike index compact`."""
+
+
+class IndexBackupCommand(IndexArgument, Quiet, total=False):
+    """The options of `lookalike index backup`."""
+
+    to: Annotated[Path, Option("The folder of the copy.", default=..., metavar="TO")]
+
+
+_ARGUMENTS = ("inputs", "a", "b", "run", "index", "ids", "text", "to")
 # What is the same for all commands stands last.
 _LAST = ("overwrite", "dry_run", "quiet", "json")
 

@@ -38,7 +38,7 @@ _UsageError: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__na
 
 
 # In the order of the help; each is the function of a module of its own.
-_COMMANDS = ("dedup", "pairs", "clusters", "neighbors", "compare", "plan", "report", "demo")
+_COMMANDS = ("dedup", "pairs", "clusters", "neighbors", "index", "serve", "compare", "plan", "report", "demo")
 _MARKUP: Literal["markdown"] = "markdown"
 
 
@@ -74,6 +74,10 @@ class _Commands(PlainGroup):
         self.commands: Any = dict.fromkeys(_COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name == "index" and self.commands[cmd_name] is None:
+            from lookalike.cli.index_commands import index_commands
+
+            self.commands[cmd_name] = typer.main.get_command(index_commands())
         if cmd_name in self.commands and self.commands[cmd_name] is None:
             alone = typer.Typer(add_completion=False, rich_markup_mode=_MARKUP)
             function = getattr(import_module(f"lookalike.cli.{cmd_name}"), cmd_name)

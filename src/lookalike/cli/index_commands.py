@@ -1,0 +1,351 @@
+"""`lookalike index`: an index that is built, added to, asked and looked after, a command for each."""
+
+from __future__ import annotations
+
+import json as plain_json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack
+
+import typer
+
+from lookalike.cli.command_options import (
+    IndexAddCommand,
+    IndexBackupCommand,
+    IndexBuildCommand,
+    IndexCompactCommand,
+    IndexExpireCommand,
+    IndexQueryCommand,
+    IndexRemoveCommand,
+    IndexStatsCommand,
+    IndexVerifyCommand,
+    command,
+    typed,
+)
+from lookalike.cli.plain_values import PlainCommand, PlainGroup
+from lookalike.errors import InputError, OptionError
+from lookalike.options import CollectionOptions, IndexOptions
+from lookalike.options.option_table import checked, entries
+
+if TYPE_CHECKING:
+    from lookalike.index import Answer, Index
+
+__all__ = ["index_commands"]
+
+_UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
+
+
+@command(IndexBuildCommand)
+def build(**given: Unpack[IndexBuildCommand]) -> None:
+    """Build an index of a collection, to be asked and added to for as long as you like.
+
+    Example: lookalike index build crawl.parquet -o seen.idx --id url
+    """
+    from lookalike.cli.job import load_tokens
+    from lookalike.index import Index
+
+    values = checked(IndexBuildCommand, given)
+    values["tokens"] = load_tokens(values["tokens"])
+    output = _begun(values["output"], values)
+    making = {name: values[name] for name in entries(IndexOptions)}
+    with Index.build(
+        output, _inputs(values), payload=typed(values["payload"] or []), **making, **_reading(values)
+    ) as index:
+        _tell(index, values, f"{len(index):,} items in {output}")
+
+
+@command(IndexAddCommand)
+def add(**given: Unpack[IndexAddCommand]) -> None:
+    """Add the items of files to an index.
+
+    Example: lookalike index add seen.idx today.parquet --id url
+    """
+    values = checked(IndexAddCommand, given)
+    with _opened(values) as index:
+        added = _add(index, values)
+        _tell(index, values, f"{added:,} items added, {len(index):,} in {values['index']}")
+
+
+@command(IndexQueryCommand)
+def query(**given: Unpack[IndexQueryCommand]) -> None:
+    """Look one item up, or a stream of them: what is like it, with exact similarities, best first.
+
+    With - every line of standard input is a JSON text, list, or object with `item` (or `text`) and perhaps `id`; every
+    line of standard output is an object with that `id` and the `matches`, in the same order.
+
+    Example: lookalike index query seen.idx page.txt -k 5
+    """
+    values = checked(IndexQueryCommand, given)
+    asked = {"threshold": values["threshold"], "k": values["k"], "examine": values["examine"] or None}
+    with _opened(values, readonly=True) as index:
+        if values["text"] == "-":
+            _stream(index, asked)
+            return
+        item = _item(typed(values["text"]))
+        answer = index.query(item, **asked)
+        if values["json"]:
+            _print_line(_told(answer))
+            return
+        _show(index, answer)
+
+
+@command(IndexRemoveCommand)
+def remove(**given: Unpack[IndexRemoveCommand]) -> None:
+    """Remove items by their ids.
+
+    Example: lookalike index remove seen.idx https://example.org/a
+    """
+    from lookalike.cli.terminal import say
+
+    values = checked(IndexRemoveCommand, given)
+    with _opened(values) as index:
+        found = []
+        for name in typed(values["ids"]):
+            # An id that looks like a number may be one, or a text.
+            options: list[str | int] = [name, *([int(name)] if name.lstrip("-").isdecimal() else [])]
+            known = next((each for each in options if each in index), None)
+            if known is None:
+                raise InputError(f"there is no item {name!r} in {values['index']}: nothing was removed")
+            found.append(known)
+        with index.together():
+            for known in dict.fromkeys(found):
+                index.remove(known)
+        say(f"{len(set(found)):,} removed, {len(index):,} left", quiet=values["quiet"])
+
+
+@command(IndexExpireCommand)
+def expire(**given: Unpack[IndexExpireCommand]) -> None:
+    """Remove what was added too long ago.
+
+    Example: lookalike index expire seen.idx --older-than 90d
+    """
+    from lookalike.cli.terminal import say
+
+    values = checked(IndexExpireCommand, given)
+    moment = _moment(values["older_than"])
+    with _opened(values) as index:
+        say(f"{index.expire(moment):,} removed, {len(index):,} left", quiet=values["quiet"])
+
+
+@command(IndexStatsCommand)
+def stats(**given: Unpack[IndexStatsCommand]) -> None:
+    """What an index is, and what it takes.
+
+    Example: lookalike index stats seen.idx
+    """
+    from lookalike.cli.terminal import out, print_json
+
+    values = checked(IndexStatsCommand, given)
+    with _opened(values, readonly=True) as index:
+        found = index.stats()
+    if values["json"]:
+        print_json(found)
+        return
+    for name, value in found.items():
+        shown = (
+            f"{value:,}"
+            if isinstance(value, int | float)
+            else "not known before the first item"
+            if value is None
+            else value
+        )
+        out().print(f"{name.replace('_', ' '):>15}  {shown}", soft_wrap=True, markup=False)
+
+
+@command(IndexVerifyCommand)
+def verify(**given: Unpack[IndexVerifyCommand]) -> None:
+    """Check that everything is as it was written, and measure the recall on a sample. Exit code 1 if it is damaged.
+
+    Example: lookalike index verify seen.idx
+    """
+    from lookalike.cli.terminal import print_json, say
+
+    values = checked(IndexVerifyCommand, given)
+    with _opened(values, readonly=True) as index:
+        found = index.verify(values["sample"])
+    if values["json"]:
+        print_json(found._asdict())
+    if not found.sound:
+        raise InputError(f"{values['index']} is damaged: {'; '.join(found.damaged)}; restore it from a backup")
+    say(str(found), quiet=values["quiet"])
+
+
+@command(IndexCompactCommand)
+def compact(**given: Unpack[IndexCompactCommand]) -> None:
+    """Give back the room of what was removed.
+
+    Example: lookalike index compact seen.idx
+    """
+    from lookalike.cli.terminal import say
+
+    values = checked(IndexCompactCommand, given)
+    with _opened(values) as index:
+        say(f"{index.compact() / 1e6:,.1f} MB given back, {len(index):,} items", quiet=values["quiet"])
+
+
+@command(IndexBackupCommand)
+def backup(**given: Unpack[IndexBackupCommand]) -> None:
+    """Copy an index as it is at this moment, while it is in use.
+
+    Example: lookalike index backup seen.idx /backups/seen-today.idx
+    """
+    from lookalike.cli.terminal import say
+
+    values = checked(IndexBackupCommand, given)
+    with _opened(values, readonly=True) as index:
+        index.backup(values["to"])
+        say(f"{len(index):,} items copied to {values['to']}", quiet=values["quiet"])
+
+
+def index_commands() -> typer.Typer:
+    """The commands of `lookalike index`, as Typer has them."""
+    group = typer.Typer(
+        name="index", cls=PlainGroup, no_args_is_help=True, rich_markup_mode="markdown", add_completion=False,
+        help="An index on disk: have I seen something like this before? Build it, add to it, ask it.",
+    )  # fmt: skip
+    commands: list[Callable[..., None]] = [build, add, query, remove, expire, stats, verify, compact, backup]
+    for function in commands:
+        group.command(function.__name__, cls=PlainCommand)(function)
+    return group
+
+
+def _begun(place: Path, values: dict[str, Any]) -> Path:
+    """What every command does first."""
+    from lookalike.cli.lean import load_lean
+    from lookalike.cli.terminal import announce_compiling
+
+    load_lean()
+    announce_compiling(bool(values.get("quiet")))
+    return place
+
+
+def _opened(values: dict[str, Any], *, readonly: bool = False) -> Index:
+    from lookalike.index import Index
+
+    _begun(values["index"], values)
+    secret = os.environ.get("LOOKALIKE_SEED")
+    given: dict[str, Any] = {"seed": int(secret)} if secret and secret.isdecimal() and int(secret) >= 2**64 else {}
+    return Index.open(values["index"], readonly=readonly, wait=values.get("wait") or 0.0, **given)
+
+
+def _add(index: Index, values: dict[str, Any]) -> int:
+    return index.add_collection(_inputs(values), payload=typed(values["payload"] or []), **_reading(values))
+
+
+def _inputs(values: dict[str, Any]) -> list[Path]:
+    if not values["inputs"]:
+        raise OptionError("no input is given: name files, or - for standard input")
+    return [Path(each) for each in values["inputs"]]
+
+
+def _reading(values: dict[str, Any]) -> dict[str, Any]:
+    """How the inputs are read."""
+    from lookalike.cli.terminal import progress_for
+
+    return {name: typed(values[name]) for name in entries(CollectionOptions) if name != "progress"} | {
+        "progress": progress_for(values["quiet"])
+    }
+
+
+def _tell(index: Index, values: dict[str, Any], words: str) -> None:
+    from lookalike.cli.job import elapsed
+    from lookalike.cli.terminal import print_json, say
+
+    if values["json"]:
+        print_json(index.stats() | {"seconds": round(elapsed(), 3)})
+    say(f"{words}, in {elapsed():.1f} s", quiet=values["quiet"])
+
+
+def _item(given: str) -> str:
+    """The text of a file, where there is one of this name; else what was given."""
+    try:
+        path = Path(given)
+        return path.read_text(encoding="utf-8", errors="surrogateescape") if path.is_file() else given
+    except (OSError, ValueError):
+        # A text that is too long for a name, or has a NUL.
+        return given
+
+
+def _stream(index: Index, asked: dict[str, Any]) -> None:
+    """Answer lines as they come: what is read together is answered together."""
+    number = 0
+    for lines in _read_together(sys.stdin.buffer):
+        queries = []
+        for line in lines:
+            number += 1
+            if line.strip():
+                queries.append(_query_of(line, number))
+        answers = index.query_many([item for _, item in queries], **asked)
+        for (name, _), answer in zip(queries, answers, strict=True):
+            _print_line({"id": name} | _told(answer))
+        sys.stdout.flush()
+
+
+def _read_together(stream: Any) -> Iterator[list[bytes]]:
+    """Lines, as many at a time as are there already: who writes one and waits for its answer gets it."""
+    rest = b""
+    while data := stream.read1(1 << 16):
+        *lines, rest = (rest + data).split(b"\n")
+        if lines:
+            yield lines
+    if rest:
+        yield [rest]
+
+
+def _query_of(line: bytes, number: int) -> tuple[Any, Any]:
+    """The id and the item of a line; its number where it has no id."""
+    try:
+        told = plain_json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"line {number} of standard input is no JSON: {error}") from error
+    if not isinstance(told, dict):
+        return number, told
+    item = told.get("item", told.get("text"))
+    if item is None:
+        raise InputError(f"line {number} of standard input has neither item nor text")
+    return told.get("id", number), item
+
+
+def _told(answer: Answer) -> dict[str, Any]:
+    return {"matches": [match._asdict() for match in answer], "compared": answer.compared, "left_out": answer.left_out}
+
+
+def _print_line(data: Any) -> None:
+    sys.stdout.write(plain_json.dumps(data, ensure_ascii=True) + "\n")
+
+
+def _show(index: Index, answer: Answer) -> None:
+    import pyarrow as pa
+
+    from lookalike.cli.terminal import say, show_table
+
+    if answer:
+        columns: dict[str, list[Any]] = {
+            "id": [str(match.id) for match in answer],
+            answer[0]._fields[1]: [match[1] for match in answer],
+        }
+        if any(match.payload is not None for match in answer):
+            columns["payload"] = [plain_json.dumps(match.payload, ensure_ascii=False) for match in answer]
+        table = pa.table(columns)
+        show_table(table, title=f"{len(answer):,} of {len(index):,} items match, best first")
+    else:
+        say(f"none of {len(index):,} items is like this")
+    if answer.left_out:
+        say(f"{answer.left_out:,} candidates were left out, since there were so many: --examine 0 compares all")
+
+
+def _moment(words: str) -> datetime:
+    """The moment that `90d` or a date stands for."""
+    unit = _UNITS.get(words[-1:].lower())
+    try:
+        if unit is not None:
+            return datetime.now(UTC) - timedelta(seconds=float(words[:-1]) * unit)
+        moment = datetime.fromisoformat(words)
+    except (ValueError, OverflowError) as error:
+        raise OptionError(
+            f"older-than is {words!r}: it must be a time such as 90d, 12h, 30m or 45s, or a date such as 2026-01-31"
+        ) from error
+    return moment if moment.tzinfo else moment.astimezone()

@@ -1,0 +1,138 @@
+"""`lookalike index`: every command does what it says, and says it in a line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from lookalike import Index
+from tests.cli.conftest import Run
+
+TEXTS = {
+    "a": "the cat sat on the mat and looked at the dog that slept near the door",
+    "b": "The cat sat on the mat, and looked at the dog that slept near the door!",
+    "c": "a quick brown fox jumps over the lazy dog while the sun goes down",
+}
+
+
+@pytest.fixture
+def docs(tmp_path: Path) -> Path:
+    path = tmp_path / "docs.jsonl"
+    lines = [{"id": name, "text": text, "url": f"http://{name}"} for name, text in TEXTS.items()]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+@pytest.fixture
+def built(run: Run, docs: Path, tmp_path: Path) -> Path:
+    path = tmp_path / "seen.idx"
+    done = run("index", "build", str(docs), "-o", str(path), "--id", "id", "--payload", "url", "--shingle", "word:2")
+    assert done.code == 0, done.err
+    assert "3 items in" in done.err
+    return path
+
+
+def test_a_built_index_is_asked_for_a_text_a_file_or_a_stream(run: Run, built: Path, tmp_path: Path) -> None:
+    done = run("index", "query", str(built), TEXTS["a"])
+    assert done.code == 0
+    assert "2 of 3 items match" in done.out
+    assert "http://b" in done.out
+    page = tmp_path / "page.txt"
+    page.write_text(TEXTS["c"])
+    done = run("index", "query", str(built), str(page), "--json")
+    assert done.json["matches"] == [{"id": "c", "similarity": 1.0, "payload": {"url": "http://c"}}]
+    lines = [json.dumps(TEXTS["c"]), json.dumps({"id": "q", "text": TEXTS["a"]}), "", json.dumps({"item": "nothing"})]
+    done = run("index", "query", str(built), "-", "-k", "1", stdin="\n".join(lines).encode())
+    answers = [json.loads(line) for line in done.out.splitlines()]
+    assert [(each["id"], [match["id"] for match in each["matches"]]) for each in answers] == [
+        (1, ["c"]),
+        ("q", ["a"]),
+        (4, []),
+    ]
+    assert "none of 3 items" in run("index", "query", str(built), "something else").err
+
+
+def test_items_are_added_removed_and_expire(run: Run, built: Path, tmp_path: Path) -> None:
+    more = tmp_path / "more.csv"
+    more.write_text("id,text\n7,one more text of some length\n8,and another text of some length\n")
+    assert "2 items added, 5 in" in run("index", "add", str(built), str(more), "--id", "id").err
+    assert "is there already" in run("index", "add", str(built), str(more), "--id", "id").error
+    assert "2 removed, 3 left" in run("index", "remove", str(built), "a", "7").err
+    assert "no item 'a'" in run("index", "remove", str(built), "b", "a").error
+    with Index.open(built, readonly=True) as index:
+        assert sorted(map(str, index)) == ["8", "b", "c"]
+    assert "0 removed" in run("index", "expire", str(built), "--older-than", "1h").err
+    assert "3 removed, 0 left" in run("index", "expire", str(built), "--older-than", "2999-01-01").err
+    assert "MB given back" in run("index", "compact", str(built)).err
+
+
+def test_integer_ids_are_removed_by_their_digits(run: Run, tmp_path: Path) -> None:
+    with Index.create(tmp_path / "i.idx", shingle="word:1") as index:
+        index.add_many([(1, "one"), ("2", "two"), (2, "zwei")])
+    assert "2 left" in run("index", "remove", str(tmp_path / "i.idx"), "2").err
+    with Index.open(tmp_path / "i.idx", readonly=True) as index:
+        assert list(index) == [1, 2]
+
+
+def test_stats_verify_and_backup(run: Run, built: Path, tmp_path: Path) -> None:
+    assert "Jaccard >= 0.8" in run("index", "stats", str(built)).out
+    assert run("index", "stats", str(built), "--json").json["items"] == 3
+    assert "3 items, sound" in run("index", "verify", str(built)).err
+    assert run("index", "verify", str(built), "--json").json["damaged"] == []
+    assert "3 items copied" in run("index", "backup", str(built), str(tmp_path / "copy.idx")).err
+    assert run("index", "stats", str(tmp_path / "copy.idx"), "--json").json["items"] == 3
+    volume = next(built.glob("volume-*"))
+    data = bytearray(volume.read_bytes())
+    data[100] ^= 1
+    volume.write_bytes(bytes(data))
+    assert "damaged" in run("index", "verify", str(built)).error
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["query", "nowhere", "x"], "no index at nowhere"),
+        (["query", "INDEX", "x", "-t", "0.5"], "make another index"),
+        (["query", "INDEX", "x", "-k", "0"], "k is 0"),
+        (["expire", "INDEX", "--older-than", "soon"], "older-than is 'soon'"),
+        (["build", "DOCS", "-o", "INDEX"], "index already"),
+        (["build", "-o", "new.idx"], "no input"),
+        (["build", "DOCS", "-o", "new.idx", "--payload", "nope"], "no column 'nope'"),
+        (["add", "INDEX", "missing.parquet"], "missing.parquet"),
+        (["backup", "INDEX", "DOCS"], "is a file"),
+    ],
+)
+def test_what_is_wrong_is_told_in_a_line(
+    run: Run, built: Path, docs: Path, arguments: list[str], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    given = [{"INDEX": str(built), "DOCS": str(docs)}.get(each, each) for each in arguments]
+    assert words in run("index", *given).error
+
+
+@pytest.mark.parametrize("line", ["{", "[1,", '{"id": 1}', "[" * 5000])
+def test_a_bad_line_of_a_stream_is_named(run: Run, built: Path, line: str) -> None:
+    done = run("index", "query", str(built), "-", stdin=f'"fine text"\n{line}\n'.encode())
+    assert done.code == 1
+    assert "line 2 of standard input" in done.err
+
+
+def test_an_index_that_is_being_written_is_read_and_not_written(run: Run, built: Path) -> None:
+    with Index.open(built):
+        assert run("index", "query", str(built), TEXTS["c"], "--json").json["matches"][0]["id"] == "c"
+        assert "being written by another process" in run("index", "compact", str(built)).error
+
+
+@pytest.mark.parametrize(
+    "wrong", [["--id", "nope"], ["--payload", "nope"], ["--measure", "cosine", "--weights", "tf-idf"]]
+)
+def test_a_build_that_fails_leaves_nothing_and_can_be_done_again(
+    run: Run, docs: Path, tmp_path: Path, wrong: list[str]
+) -> None:
+    path = tmp_path / "new.idx"
+    assert run("index", "build", str(docs), "-o", str(path), *wrong).code != 0
+    assert [each.name for each in tmp_path.iterdir()] == [docs.name]
+    assert run("index", "build", str(docs), "-o", str(path), "--id", "id").code == 0
+    assert run("index", "stats", str(path), "--json").json["items"] == 3
