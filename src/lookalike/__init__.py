@@ -12,23 +12,33 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from lookalike.api import clusters, dedup, edges, images, neighbors, pairs, plan
-    from lookalike.errors import InputError, LookalikeError, OptionError, OutputError
+    from lookalike.errors import InputError, LookalikeError, OptionError, OutputError, ServerError
+    from lookalike.index.answers import Match, Near
+    from lookalike.index.index import Index
     from lookalike.runs.opened_run import Run
     from lookalike.runs.results import Clusters, Dedup, Pairs
     from lookalike.search.queries import Neighbors
+    from lookalike.server.async_client import AsyncClient
+    from lookalike.server.client import Client
     from lookalike.theory import Plan
 
 __all__ = [
+    "AsyncClient",
+    "Client",
     "Clusters",
     "Dedup",
+    "Index",
     "InputError",
     "LookalikeError",
+    "Match",
+    "Near",
     "Neighbors",
     "OptionError",
     "OutputError",
     "Pairs",
     "Plan",
     "Run",
+    "ServerError",
     "clusters",
     "dedup",
     "edges",
@@ -41,16 +51,22 @@ __all__ = [
 __version__ = "0.1.0"
 
 _HOME = {
+    "AsyncClient": "server.async_client",
+    "Client": "server.client",
     "Clusters": "runs.results",
     "Dedup": "runs.results",
+    "Index": "index.index",
     "InputError": "errors",
     "LookalikeError": "errors",
+    "Match": "index.answers",
+    "Near": "index.answers",
     "Neighbors": "search.queries",
     "OptionError": "errors",
     "OutputError": "errors",
     "Pairs": "runs.results",
     "Plan": "theory",
     "Run": "runs.opened_run",
+    "ServerError": "errors",
     "clusters": "api",
     "dedup": "api",
     "edges": "api",

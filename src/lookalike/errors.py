@@ -6,6 +6,7 @@
     ├── InputError    something that was read: a file, a row, a column, a type
     │   └── ItemError an item of a batch; whoever knows the batch says where it is
     ├── OutputError   something that could not be written
+    ├── ServerError   a server that was not reached, or refuses to answer
     └── CertificateError   a run that does not vouch for itself, where that was asked for (`strict`)
 
 Every message is one line, in which nothing acts on a terminal whatever the names and values in it are. The command line
@@ -25,6 +26,7 @@ __all__ = [
     "LookalikeError",
     "OptionError",
     "OutputError",
+    "ServerError",
     "failed",
 ]
 
@@ -80,6 +82,14 @@ def _own(error: KeyboardInterrupt) -> bool:
 
 class OutputError(LookalikeError):
     """The output exists already, or could not be written whole."""
+
+
+class ServerError(LookalikeError):
+    """A server could not be reached, refused who asked, or failed; `code` is its word for why, if it said one."""
+
+    def __init__(self, message: str, code: str | None = None) -> None:
+        super().__init__(message)
+        self.code = code
 
 
 class CertificateError(LookalikeError):

@@ -12,7 +12,7 @@ Beside a default stands what it buys. Annotations are evaluated here, since they
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Annotated, Any, Literal, TypedDict
+from typing import Annotated, Any, Literal, TypeAlias, TypedDict
 
 from lookalike.options import allowed
 from lookalike.options.allowed import Number, Whole
@@ -22,13 +22,47 @@ from lookalike.wording.progress import Progress
 
 __all__ = [
     "ClustersOptions",
+    "CollectionOptions",
     "ConfigOptions",
     "DedupOptions",
+    "IndexBuildOptions",
+    "IndexOptions",
     "NeighborsOptions",
     "PairsOptions",
     "PlanOptions",
     "ReadOptions",
     "TextOptions",
+]
+
+
+# Options that several tables have, in orders of their own.
+Seed: TypeAlias = Annotated[
+    int,
+    Option(
+        "The seed of all hashes. Keep a random one of 128 bits to yourself where items come from strangers.",
+        default=0,
+        check=Whole(0, 2**128 - 1, "a whole number from 0 to 2^128 - 1"),
+        panel=EXPERT,
+        envvar="LOOKALIKE_SEED",
+    ),
+]
+Html: TypeAlias = Annotated[
+    bool,
+    Option("Items are web pages: compare their main text, without menus.", default=False, panel=MATCHING),
+]
+Weights: TypeAlias = Annotated[
+    Literal["tf-idf", "bm25", "count"] | None,
+    Option("How much shingles count in weighted-jaccard and cosine.", stands_for="tf-idf", panel=MATCHING),
+]
+Exact: TypeAlias = Annotated[bool, Option("Identical items only.", default=False, panel=MATCHING)]
+TokensOption: TypeAlias = Annotated[
+    Callable[[str], Iterable[str]] | None,
+    Option(
+        "A function from a text to its tokens, instead of words.",
+        panel=EXPERT,
+        typed=str | None,
+        metavar="MODULE:FUNCTION",
+    ),
 ]
 
 
@@ -145,26 +179,14 @@ class Running(TypedDict, total=False):
     """How a run is computed."""
 
     # 0 is public; a secret one keeps strangers from preparing texts that collide (`key.py`).
-    seed: Annotated[
-        int,
-        Option(
-            "The seed of all hashes. Keep a random one of 128 bits to yourself where items come from strangers.",
-            default=0,
-            check=Whole(0, 2**128 - 1, "a whole number from 0 to 2^128 - 1"),
-            panel=EXPERT,
-            envvar="LOOKALIKE_SEED",
-        ),
-    ]
+    seed: Seed
     threads: Annotated[int | None, Option("Threads; all cores by default.", check=Whole(1), panel=EXPERT)]
 
 
 class Common(LimitOptions, TextOptions, Columns, VectorColumn, SetColumn, ItemOptions, Bands, Running, total=False):
     """What `pairs`, `clusters` and `dedup` take alike."""
 
-    html: Annotated[
-        bool,
-        Option("Items are web pages: compare their main text, without menus.", default=False, panel=MATCHING),
-    ]
+    html: Html
     max_share: Annotated[
         float | None,
         Option(
@@ -173,12 +195,9 @@ class Common(LimitOptions, TextOptions, Columns, VectorColumn, SetColumn, ItemOp
             panel=MATCHING,
         ),
     ]
-    weights: Annotated[
-        Literal["tf-idf", "bm25", "count"] | None,
-        Option("How much shingles count in weighted-jaccard and cosine.", stands_for="tf-idf", panel=MATCHING),
-    ]
+    weights: Weights
     # Identical items only; no sketches at all.
-    exact: Annotated[bool, Option("Identical items only.", default=False, panel=MATCHING)]
+    exact: Exact
     # Precision is 1: each candidate is compared on the items themselves.
     verify: Annotated[
         Literal["exact", "text", "sketch", "none"],
@@ -192,15 +211,7 @@ class Common(LimitOptions, TextOptions, Columns, VectorColumn, SetColumn, ItemOp
         str | None,
         Option("Compare only items with the same value in this column.", check=allowed.name, panel=MATCHING),
     ]
-    tokens: Annotated[
-        Callable[[str], Iterable[str]] | None,
-        Option(
-            "A function from a text to its tokens, instead of words.",
-            panel=EXPERT,
-            typed=str | None,
-            metavar="MODULE:FUNCTION",
-        ),
-    ]
+    tokens: TokensOption
     audit: Annotated[
         int,
         Option(
@@ -327,6 +338,33 @@ class NeighborsOptions(VectorColumn, ItemOptions, ReadOptions, Running, Watching
         str | None,
         Option("The column with the vectors; `vectors` is the same.", check=allowed.name, panel=READING, typed=None),
     ]
+
+
+class IndexOptions(LimitOptions, TextOptions, Bands, total=False):
+    """The options that an index is made with; it keeps them."""
+
+    html: Html
+    weights: Weights
+    exact: Exact
+    # Scores are exact, because the index keeps what they are counted from.
+    verify: Annotated[
+        Literal["exact", "sketch"],
+        Option(
+            "exact: scores are counted on the items themselves; sketch: estimated, in a fourth of the space.",
+            default="exact",
+            panel=MATCHING,
+        ),
+    ]
+    tokens: TokensOption
+    seed: Seed
+
+
+class CollectionOptions(Columns, VectorColumn, SetColumn, ItemOptions, ReadOptions, Watching, total=False):
+    """How the items of a collection are read that are added to an index."""
+
+
+class IndexBuildOptions(IndexOptions, CollectionOptions, total=False):
+    """The options of `Index.build`."""
 
 
 class PlanOptions(LimitOptions, Bands, Columns, Shingles, total=False):

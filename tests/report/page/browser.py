@@ -52,15 +52,17 @@ class Browser:
         result: dict[str, Any] = answer["result"]
         return result
 
-    def visit(self, path: Path, *, dark: bool = False, width: int = 1280, height: int = 900, media: str = "") -> None:
-        """Load a file, and wait until it is there."""
+    def visit(
+        self, place: Path | str, *, dark: bool = False, width: int = 1280, height: int = 900, media: str = ""
+    ) -> None:
+        """Load a file or an address, and wait until it is there."""
         features = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
         self.call("Emulation.setEmulatedMedia", media=media, features=features)
         phone = width < 500
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=phone)
         self.events.clear()
         # By its loader: the load of a page before may be told late.
-        loader = self.call("Page.navigate", url=path.as_uri())["loaderId"]
+        loader = self.call("Page.navigate", url=place if isinstance(place, str) else place.as_uri())["loaderId"]
         while not any(_loaded(event, loader) for event in self.events):
             self.events.append(self._next())
 
