@@ -42,8 +42,9 @@ __all__ = ["LogStore", "new_manifest"]
 # From what an index is, a view and places to the keys and signatures of the items there.
 Rekey: TypeAlias = "Callable[[dict[str, Any], View, U64Array], tuple[U64Array, U64Array | None]]"
 
-# The bytes of the first volume; each has four times those of the one before, up to the most.
-_FIRST_VOLUME, _LAST_VOLUME = 1 << 20, 128 << 20
+# The bytes of the first volume; each has twice those of the one before, up to the most. Every volume is an open file or
+# two, of which a process may have a thousand: 100 GB are 110 volumes.
+_FIRST_VOLUME, _LAST_VOLUME = 1 << 20, 1 << 30
 # Items of the first table; each has twice those of the one before, up to the most.
 _FIRST_TABLE, _LAST_TABLE = 1 << 10, 1 << 16
 # A segment is merged with those after it when it has less than this many times their items.
@@ -106,6 +107,8 @@ class LogStore:
 
     def view(self) -> View:
         """What there is now; a process that only reads takes over what another one has changed."""
+        if self._closed:
+            raise InputError(f"{self.medium.name} is closed: open it again")
         if not self.medium.writable and self._state.generation != self._generation:
             self._refresh()
         if self._failed is not None and isinstance(self._failed, InputError):
@@ -273,7 +276,7 @@ class LogStore:
 
     @staticmethod
     def _volume_bytes(number: int) -> int:
-        return min(_LAST_VOLUME, _FIRST_VOLUME << min(16, 2 * number))
+        return min(_LAST_VOLUME, _FIRST_VOLUME << min(16, number))
 
     def _new_volume(self, need: int) -> None:
         number = max(self.log.volumes, default=self._manifest["dropped"] - 1) + 1
@@ -662,6 +665,9 @@ class LogStore:
         finally:
             self._closed = True
             self.medium.close()
+            # What is mapped keeps its file open; who still looks something up has a view of its own.
+            self.log.volumes, self._table = {}, None
+            self._look_anew([])
 
     def _end(self) -> None:
         with self._mutex:

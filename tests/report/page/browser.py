@@ -31,6 +31,9 @@ class Browser:
 
     def __init__(self, to: int, back: int) -> None:
         self._to, self._back, self._rest = to, back, b""
+        # Unlike `select`, this takes any number of a file.
+        self._answers = select.poll()
+        self._answers.register(back, select.POLLIN | select.POLLHUP)
         self._number, self._session = 0, ""
         self.events: list[dict[str, Any]] = []
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
@@ -98,7 +101,7 @@ class Browser:
 
     def _next(self) -> dict[str, Any]:
         while b"\0" not in self._rest:
-            ready, _, _ = select.select([self._back], [], [], 60)
+            ready = self._answers.poll(60_000)
             assert ready, "the browser says nothing"
             more = os.read(self._back, 1 << 16)
             assert more, "the browser is gone"
