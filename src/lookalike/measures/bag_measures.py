@@ -13,12 +13,13 @@ from lookalike.collide.band import band_keys
 from lookalike.config import Config
 from lookalike.errors import OptionError
 from lookalike.key import key_of, sketch_seed
-from lookalike.measures.base import Judge, is_list
+from lookalike.measures.base import Judge, Measure, is_list
 from lookalike.measures.comparable import Comparable
 from lookalike.measures.set_measures import in_groups
 from lookalike.measures.shingled_texts import Texts
 from lookalike.recipe import Recipe
 from lookalike.represent.bags import bags
+from lookalike.sketch.codes import codes_of_bits, codes_of_slots
 from lookalike.sketch.dart_minhash import sketch_bags
 from lookalike.sketch.signs import blocks_for, sign_keys
 from lookalike.sketch.sparse import LEAST_WIDTH, sparse_sign_bits
@@ -42,7 +43,7 @@ def bags_of(items: pa.Array, key: U64Array, *, negative: bool) -> Sets:
     return Sets(found.offsets, found.values, found.fingerprints, weights=found.weights, bad=found.bad)
 
 
-class WeightedJaccard:
+class WeightedJaccard(Measure):
     """Σ min / Σ max of the weights of two bags."""
 
     def __init__(self, recipe: Recipe, frequencies: Frequencies | None = None) -> None:
@@ -56,12 +57,17 @@ class WeightedJaccard:
         found = bags_of(items, self._key, negative=False) if holds_bags(items.type) else self._texts.bags(items)
         return in_groups(found, groups)
 
-    def keys(self, items: Sets) -> U64Array:
+    def sketch(self, items: Sets) -> U32Array:
         if not self._bands:
-            return np.empty((0, len(items)), np.uint64)
+            return np.empty((len(items), 0), np.uint32)
         assert items.weights is not None
-        slots = sketch_bags(items.offsets, items.values, items.weights, self._bands * self._rows, self._seed)
-        return np.ascontiguousarray(band_keys(slots, self._bands, self._rows).T)
+        return sketch_bags(items.offsets, items.values, items.weights, self._bands * self._rows, self._seed)
+
+    def band(self, sketch: U32Array, items: Sets) -> U64Array:
+        return np.ascontiguousarray(band_keys(sketch, self._bands, self._rows).T)
+
+    def codes(self, sketch: U32Array, items: Sets) -> U64Array:
+        return codes_of_slots(sketch)
 
     def judge(self, config: Config) -> Judge | None:
         if config.verify == "none":
@@ -71,7 +77,7 @@ class WeightedJaccard:
         return BagJudge(config.scale.threshold, weighted_jaccard, "least")
 
 
-class SparseCosine:
+class SparseCosine(Measure):
     """u·v / |u||v| of vectors of which only the components that are not 0 are named; those without any are bad."""
 
     def __init__(self, recipe: Recipe, frequencies: Frequencies | None = None) -> None:
@@ -85,13 +91,18 @@ class SparseCosine:
         found = bags_of(items, self._key, negative=True) if holds_bags(items.type) else self._texts.bags(items)
         return in_groups(found, groups)
 
-    def keys(self, items: Sets) -> U64Array:
+    def sketch(self, items: Sets) -> U64Array:
         assert items.weights is not None
         blocks = blocks_for(self._bands, self._rows, LEAST_WIDTH)
-        bits = np.empty((len(items), 0, LEAST_WIDTH // 64), np.uint64)
-        if blocks:
-            bits = sparse_sign_bits(items.offsets, items.values, items.weights, blocks, LEAST_WIDTH, self._seed)
-        return sign_keys(bits, self._bands, self._rows)
+        if not blocks:
+            return np.empty((len(items), 0, LEAST_WIDTH // 64), np.uint64)
+        return sparse_sign_bits(items.offsets, items.values, items.weights, blocks, LEAST_WIDTH, self._seed)
+
+    def band(self, sketch: U64Array, items: Sets) -> U64Array:
+        return sign_keys(sketch, self._bands, self._rows)
+
+    def codes(self, sketch: U64Array, items: Sets) -> U64Array:
+        return codes_of_bits(sketch)
 
     def judge(self, config: Config) -> Judge | None:
         if config.verify == "none":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Protocol, TypeGuard
 
+import numpy as np
 import pyarrow as pa
 
 from lookalike.collide.buckets import Likeness
@@ -17,6 +18,7 @@ __all__ = [
     "Judge",
     "Measure",
     "Represented",
+    "Unsketched",
     "compares_elements",
     "has_weights",
     "is_binary_like",
@@ -35,13 +37,41 @@ class Measure(Protocol):
         """The arrays that stand for items; items of different groups have nothing in common."""
         ...
 
-    def keys(self, items: Any) -> U64Array:
+    def sketch(self, items: Any) -> Any:
+        """The slots of each item, as `band` and `codes` take them; nothing where there are none."""
+        ...
+
+    def band(self, sketch: Any, items: Any) -> U64Array:
         """keys[j] has the key of each item in band j of the recipe that the measure was made with."""
         ...
+
+    def codes(self, sketch: Any, items: Any) -> U64Array | None:
+        """The sketches of all items in few bits (`sketch/codes.py`)."""
+        ...
+
+    def keys(self, items: Any) -> U64Array:
+        """The keys of items, from the beginning."""
+        return self.band(self.sketch(items), items)
 
     def judge(self, config: Config) -> Judge | None:
         """What compares candidates; nothing where they are taken as they are."""
         ...
+
+
+class Unsketched(Measure, Protocol):
+    """A measure for whose items there are no sketches."""
+
+    def sketch(self, items: Any) -> None:
+        """There is none."""
+        return
+
+    def band(self, sketch: None, items: Any) -> U64Array:
+        """Of no band."""
+        return np.empty((0, len(items)), np.uint64)
+
+    def codes(self, sketch: None, items: Any) -> None:
+        """There are none."""
+        return
 
 
 class Judge(Protocol):

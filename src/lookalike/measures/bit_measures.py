@@ -10,11 +10,12 @@ import pyarrow as pa
 from lookalike.config import Config
 from lookalike.errors import OptionError
 from lookalike.key import key_of, sketch_seed
-from lookalike.measures.base import Judge
+from lookalike.measures.base import Judge, Measure
 from lookalike.measures.comparable import Comparable
 from lookalike.measures.vector_measures import grouped_keys, in_groups, row_offsets
 from lookalike.recipe import Recipe
 from lookalike.represent.vectors import packed_bits
+from lookalike.sketch.codes import sampled_codes
 from lookalike.sketch.sampling import sampled_keys
 from lookalike.types import Dense, F64Array, I64Array, U32Array, U64Array
 from lookalike.verify.hamming import hamming
@@ -22,7 +23,7 @@ from lookalike.verify.hamming import hamming
 __all__ = ["BitJudge", "Hamming"]
 
 
-class Hamming:
+class Hamming(Measure):
     """The share of the bits in which two strings of one length agree."""
 
     def __init__(self, recipe: Recipe) -> None:
@@ -36,10 +37,17 @@ class Hamming:
         found = packed_bits(items, self.bits, self._key)
         return in_groups(Dense(found.words, found.fingerprints, found.present, found.bad), groups)
 
-    def keys(self, items: Dense) -> U64Array:
+    def sketch(self, items: Dense) -> U64Array:
+        """The strings themselves: keys look at some of their bits."""
+        return items.values
+
+    def band(self, sketch: U64Array, items: Dense) -> U64Array:
         if not self._bands:
             return np.empty((0, len(items)), np.uint64)
-        return grouped_keys(sampled_keys(items.values, self._length, self._bands, self._rows, self._seed), items)
+        return grouped_keys(sampled_keys(sketch, self._length, self._bands, self._rows, self._seed), items)
+
+    def codes(self, sketch: U64Array, items: Dense) -> U64Array:
+        return sampled_codes(sketch, self._length, self._seed)
 
     @property
     def _length(self) -> int:

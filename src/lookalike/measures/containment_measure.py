@@ -18,7 +18,7 @@ import pyarrow as pa
 from lookalike.collide.prefix import containment_lengths, containment_reach
 from lookalike.config import Config
 from lookalike.errors import OptionError
-from lookalike.measures.base import Judge
+from lookalike.measures.base import Judge, Unsketched
 from lookalike.measures.comparable import Comparable
 from lookalike.measures.set_measures import Jaccard
 from lookalike.recipe import Recipe
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["Containment", "ContainmentJudge"]
 
 
-class Containment:
+class Containment(Unsketched):
     """|A∩B| / |A| of shingle sets or of sets as they are."""
 
     def __init__(self, recipe: Recipe, frequencies: Frequencies | None = None) -> None:
@@ -41,9 +41,6 @@ class Containment:
 
     def represent(self, items: pa.Array, groups: U64Array | None = None) -> Sets:
         return self._sets.represent(items, groups)
-
-    def keys(self, sets: Sets) -> U64Array:
-        return np.empty((0, len(sets)), np.uint64)
 
     def judge(self, config: Config) -> Judge:
         if config.verify != "exact":

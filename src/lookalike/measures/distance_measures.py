@@ -18,11 +18,12 @@ from lookalike.config import Config
 from lookalike.errors import OptionError
 from lookalike.key import key_of, sketch_seed
 from lookalike.measure_table import measure_named
-from lookalike.measures.base import Judge
+from lookalike.measures.base import Judge, Measure
 from lookalike.measures.comparable import Comparable, all_rows
 from lookalike.measures.vector_measures import component_words, grouped_keys, in_groups, row_offsets
 from lookalike.recipe import Recipe
 from lookalike.represent.vectors import dense
+from lookalike.sketch.codes import codes_of_slots
 from lookalike.sketch.stable import StableMatrix, stable_matrix, stable_slots_of
 from lookalike.types import Dense, F64Array, I64Array, U32Array, U64Array
 from lookalike.verify.distances import minkowski
@@ -39,7 +40,7 @@ def _directions(dimensions: int, slots: int, order: float, seed: int) -> StableM
     return stable_matrix(dimensions, slots, order, seed)
 
 
-class Distance:
+class Distance(Measure):
     """(Σ|x_i - y_i|^r)^(1/r) of vectors of one length."""
 
     def __init__(self, recipe: Recipe) -> None:
@@ -54,13 +55,18 @@ class Distance:
     def represent(self, items: pa.Array, groups: U64Array | None = None) -> Dense:
         return in_groups(dense(items, self.dimensions, self._key), groups)
 
-    def keys(self, items: Dense) -> U64Array:
+    def sketch(self, items: Dense) -> U32Array:
         if not self._bands:
-            return np.empty((0, len(items)), np.uint64)
+            return np.empty((len(items), 0), np.uint32)
         assert self.dimensions is not None, "the number of components is known before a vector is hashed"
         directions = _directions(self.dimensions, self._bands * self._rows, self.order, self._seed)
-        slots = stable_slots_of(items.values, directions, self._width)
-        return grouped_keys(np.ascontiguousarray(band_keys(slots, self._bands, self._rows).T), items)
+        return stable_slots_of(items.values, directions, self._width)
+
+    def band(self, sketch: U32Array, items: Dense) -> U64Array:
+        return grouped_keys(np.ascontiguousarray(band_keys(sketch, self._bands, self._rows).T), items)
+
+    def codes(self, sketch: U32Array, items: Dense) -> U64Array:
+        return codes_of_slots(sketch)
 
     def judge(self, config: Config) -> Judge | None:
         if config.verify == "none":

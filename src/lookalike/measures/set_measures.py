@@ -18,13 +18,14 @@ from lookalike.collide.band import band_keys
 from lookalike.collide.prefix import jaccard_reach, prefix_lengths
 from lookalike.config import Config
 from lookalike.key import key_of, sketch_seed
-from lookalike.measures.base import Judge, has_weights, is_list
+from lookalike.measures.base import Judge, Measure, Unsketched, has_weights, is_list
 from lookalike.measures.comparable import Comparable
 from lookalike.measures.shingled_texts import Texts
 from lookalike.recipe import Recipe
 from lookalike.represent.buffers import text_buffers
 from lookalike.represent.elements import element_sets, hash_ints, hash_raw
 from lookalike.represent.text_sets import shingle_texts
+from lookalike.sketch.codes import codes_of_slots
 from lookalike.sketch.minhash import constants, sketch_sets
 from lookalike.types import F64Array, I64Array, Sets, U32Array, U64Array
 from lookalike.verify.jaccard import similarities, sort_sets
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["Identity", "Jaccard", "SetJudge", "SketchJudge", "in_groups"]
 
 
-class Jaccard:
+class Jaccard(Measure):
     """|A∩B| / |A∪B| of shingle sets or of sets as they are."""
 
     def __init__(self, recipe: Recipe, frequencies: Frequencies | None = None) -> None:
@@ -70,12 +71,15 @@ class Jaccard:
             return column_sets(items, self._columns, self._key)
         return element_sets(items, self._key) if is_list(items.type) else self._texts.sets(items)
 
-    def sketch(self, sets: Sets) -> U32Array:
+    def sketch(self, items: Sets) -> U32Array:
         """K slots an item."""
-        return sketch_sets(sets, *self._constants)
+        return sketch_sets(items, *self._constants)
 
-    def keys(self, sets: Sets) -> U64Array:
-        return np.ascontiguousarray(band_keys(self.sketch(sets), self._bands, self._rows).T)
+    def band(self, sketch: U32Array, items: Sets) -> U64Array:
+        return np.ascontiguousarray(band_keys(sketch, self._bands, self._rows).T)
+
+    def codes(self, sketch: U32Array, items: Sets) -> U64Array:
+        return codes_of_slots(sketch)
 
     def judge(self, config: Config) -> Judge | None:
         if config.verify == "none":
@@ -148,7 +152,7 @@ class SketchJudge(_OfSets):
         return np.where(jaccard < 0, jaccard, np.rint(2.0 * jaccard / (1.0 + jaccard) * slots) / slots)
 
 
-class Identity:
+class Identity(Unsketched):
     """Similarity 1 for identical items, 0 for all others: what `exact` means. It has fingerprints and no sketch."""
 
     def __init__(self, recipe: Recipe) -> None:
@@ -192,9 +196,6 @@ class Identity:
         # One element where there is text, so that empty items are counted as such.
         ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.diff(offsets) > 0, dtype=np.int64)])
         return Sets(ends, fingerprints[np.diff(offsets) > 0, 0], fingerprints)
-
-    def keys(self, sets: Sets) -> U64Array:
-        return np.empty((0, len(sets)), np.uint64)
 
     def judge(self, config: Config) -> Judge | None:
         return SetJudge(config.threshold)

@@ -36,6 +36,7 @@ class ItemSketches:
         fingerprints: 128 bits an item (2 x items), equal for identical items only.
         sizes: how many elements, components or words each has; one of size 0 is like nothing but its own copies.
         keys: the key of each item in each band (bands x items).
+        codes: the sketch of each item in few bits (items x words), where they were asked for and there are sketches.
         items: what stands for the items, with what must be counted: `bad` (item, why it cannot be compared), `short`,
             `invalid` and `noted`.
     """
@@ -44,16 +45,18 @@ class ItemSketches:
     sizes: U32Array
     keys: U64Array
     items: Represented
+    codes: U64Array | None = None
 
     def __len__(self) -> int:
         return len(self.sizes)
 
 
 def sketch_batch(
-    values: pa.Array, groups: U64Array | None, recipe: Recipe, frequencies: Frequencies | None = None
-) -> ItemSketches:
-    """Sketch items, as `make_items` gives them; `frequencies` where the recipe needs them."""
-    return sketch_items(represent_batch(values, groups, recipe, frequencies), recipe)
+    values: pa.Array, groups: U64Array | None, recipe: Recipe, frequencies: Frequencies | None = None, *,
+    coded: bool = False,
+) -> ItemSketches:  # fmt: skip
+    """Sketch items, as `make_items` gives them; `frequencies` where the recipe needs them, codes if they are wanted."""
+    return sketch_items(represent_batch(values, groups, recipe, frequencies), recipe, coded=coded)
 
 
 def represent_batch(
@@ -72,10 +75,14 @@ def represent_batch(
     return found
 
 
-def sketch_items(items: Represented, recipe: Recipe) -> ItemSketches:
+def sketch_items(items: Represented, recipe: Recipe, *, coded: bool = False) -> ItemSketches:
     """The sketches of items that are represented."""
-    keys = measure_of(recipe).keys(items)
-    return ItemSketches(np.ascontiguousarray(items.fingerprints.T), items.sizes.astype(np.uint32), keys, items)
+    measure = measure_of(recipe)
+    sketch = measure.sketch(items)
+    return ItemSketches(
+        np.ascontiguousarray(items.fingerprints.T), items.sizes.astype(np.uint32), measure.band(sketch, items), items,
+        measure.codes(sketch, items) if coded else None,
+    )  # fmt: skip
 
 
 def set_apart(items: Represented, numbers: I64Array, part: int = 0) -> Represented:

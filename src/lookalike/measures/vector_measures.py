@@ -26,10 +26,11 @@ import pyarrow as pa
 from lookalike.collide.buckets import Likeness
 from lookalike.config import Config
 from lookalike.key import key_of, sketch_seed
-from lookalike.measures.base import Judge
+from lookalike.measures.base import Judge, Measure
 from lookalike.measures.comparable import Comparable
 from lookalike.recipe import Recipe
 from lookalike.represent.vectors import dense
+from lookalike.sketch.codes import codes_of_bits
 from lookalike.sketch.planes import plane_signs
 from lookalike.sketch.rotation import sign_bits, width_of
 from lookalike.sketch.signs import blocks_for, sign_keys
@@ -49,7 +50,7 @@ _LOSS = 1e-5
 _SIGNATURE_SEED = 0x5157_4E41_5455_5245
 
 
-class Cosine:
+class Cosine(Measure):
     """u·v / |u||v| of vectors of one length; a vector of zeros has no direction, and is bad."""
 
     def __init__(self, recipe: Recipe) -> None:
@@ -69,11 +70,16 @@ class Cosine:
             found = replace(found, present=present, bad=sorted(bad))
         return in_groups(found, groups)
 
-    def keys(self, items: Dense) -> U64Array:
+    def sketch(self, items: Dense) -> U64Array:
         if not self._bands:
-            return np.empty((0, len(items)), np.uint64)
-        bits = sign_bits(items.values, blocks_for(self._bands, self._rows, self._width), self._seed)
-        return grouped_keys(sign_keys(bits, self._bands, self._rows), items)
+            return np.empty((len(items), 0, 1), np.uint64)
+        return sign_bits(items.values, blocks_for(self._bands, self._rows, self._width), self._seed)
+
+    def band(self, sketch: U64Array, items: Dense) -> U64Array:
+        return grouped_keys(sign_keys(sketch, self._bands, self._rows), items)
+
+    def codes(self, sketch: U64Array, items: Dense) -> U64Array:
+        return codes_of_bits(sketch)
 
     @cached_property
     def _width(self) -> int:
