@@ -301,6 +301,9 @@ TWINS = {
     "find_rows": "tests.reference.indexing:place",
     "append_records": "tests.reference.indexing:record",
     "check_records": "tests.reference.indexing:record",
+    "gather_rows": "tests.reference.indexing:gathered",
+    "code_rows": "tests.reference.bits:code",
+    "scan_codes": "tests.reference.bits:slots_differing",
 }
 
 

@@ -44,12 +44,14 @@ def found(
     segments = []
     for begin, end in zip([0, *cuts], [*cuts, len(stored) - recent], strict=True):
         keys = np.ascontiguousarray(stored[begin:end].T)
-        data = np.zeros(segment_bytes(end - begin, BANDS, False), np.uint8)
-        segments.append(build_segment(data, keys, np.arange(begin, end, dtype=np.uint64), None))
+        data = np.zeros(segment_bytes(end - begin, BANDS, 0), np.uint8)
+        segments.append(
+            build_segment(data, keys, np.arange(begin, end, dtype=np.uint64), np.empty((end - begin, 0), np.uint64))
+        )
     capacity = 1 << max(3, recent.bit_length())
-    table = RecentTable.begin(np.zeros(table_bytes(capacity, BANDS, False), np.uint8), capacity, BANDS, False)
+    table = RecentTable.begin(np.zeros(table_bytes(capacity, BANDS, 0), np.uint8), capacity, BANDS, 0)
     begin = len(stored) - recent
-    table.add(stored[begin:], np.arange(begin, len(stored), dtype=np.uint64), None)
+    table.add(stored[begin:], np.arange(begin, len(stored), dtype=np.uint64), np.empty((recent, 0), np.uint64))
     fields = np.stack([segment.fields for segment in segments])
     places, signatures = np.empty(2 * TAKEN, np.uint64), np.empty(2 * TAKEN, np.int64)
     ends, left_out = np.zeros(len(queries) + 1, np.int64), np.zeros(len(queries), np.int64)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lookalike.index.packed_sets import ELEMENT_BITS, cut_elements, pack_sets, packed_bytes, unpack_sets
+from lookalike.index.packed_sets import ELEMENT_BITS, cut_elements, gather_rows, pack_sets, packed_bytes, unpack_sets
 from lookalike.kernels.addresses import address_of
 from tests.reference import indexing
 
@@ -56,3 +56,12 @@ def test_an_element_that_stands_twice_stays() -> None:
 
 def test_elements_are_cut_to_their_upper_bits() -> None:
     assert cut_elements(np.array([2**64 - 1, 2**18, 2**18 - 1], np.uint64)).tolist() == [2**46 - 1, 1, 0]
+
+
+def test_rows_of_numbers_are_gathered_from_wherever_they_lie() -> None:
+    memory = np.random.default_rng(0).integers(0, 256, 400, dtype=np.uint8)
+    places, lengths = [8, 200, 3, 0], [40, 0, 12, 4]
+    starts = np.cumsum([0, *(length // 4 for length in lengths)])
+    out = np.empty(int(starts[-1]), np.uint32)
+    gather_rows(address_of(memory) + np.array(places), starts, out)
+    assert out.tobytes() == indexing.gathered(memory.tobytes(), places, lengths)

@@ -10,8 +10,8 @@ from lookalike.index.recent_table import RecentTable, table_bytes
 from tests.reference import indexing
 
 
-def new_table(capacity: int = 64, bands: int = 3, signed: bool = True) -> RecentTable:
-    return RecentTable.begin(np.zeros(table_bytes(capacity, bands, signed), np.uint8), capacity, bands, signed)
+def new_table(capacity: int = 64, bands: int = 3, width: int = 4) -> RecentTable:
+    return RecentTable.begin(np.zeros(table_bytes(capacity, bands, width), np.uint8), capacity, bands, width)
 
 
 def some_keys(items: int, bands: int = 3, seed: int = 0) -> np.ndarray:
@@ -49,7 +49,7 @@ def test_another_process_sees_the_same_table() -> None:
 
 
 def test_what_is_no_whole_table_is_refused() -> None:
-    table = new_table(signed=False)
+    table = new_table(width=0)
     for wrong in (table.data[:-8], table.data[:20], np.zeros(400, np.uint8)):
         with pytest.raises(InputError, match="no table"):
             RecentTable.open(wrong.copy())

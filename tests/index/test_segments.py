@@ -31,11 +31,16 @@ def some_keys(bands: int, items: int, seed: int) -> U64Array:
     return keys
 
 
-def built(keys: U64Array, first: int = 0, signed: bool = True) -> Segment:
+def signatures_of(places: U64Array, width: int) -> U64Array:
+    rows = [[10 * place + word for word in range(width)] for place in places.tolist()]
+    return np.array(rows, np.uint64).reshape(len(places), width)
+
+
+def built(keys: U64Array, first: int = 0, width: int = 4) -> Segment:
     bands, items = keys.shape
-    data = np.zeros(segment_bytes(items, bands, signed), np.uint8)
+    data = np.zeros(segment_bytes(items, bands, width), np.uint8)
     places = np.arange(first, first + items, dtype=np.uint64)
-    signatures = np.arange(4 * items, dtype=np.uint64).reshape(items, 4) + np.uint64(first) if signed else None
+    signatures = signatures_of(places, width)
     return build_segment(data, keys, places, signatures)
 
 
@@ -55,16 +60,16 @@ def buckets_of(segment: Segment, band: int) -> list[list[tuple[int, int]]]:
 
 
 @pytest.mark.parametrize("items", [0, 1, 2, 7, 8, 9, 16, 17, 100, 1000])
-@pytest.mark.parametrize("signed", [False, True])
-def test_buckets_are_those_of_the_twin(items: int, signed: bool) -> None:
+@pytest.mark.parametrize("width", [0, 4, 8])
+def test_buckets_are_those_of_the_twin(items: int, width: int) -> None:
     keys = some_keys(3, items, items)
-    segment = built(keys, signed=signed)
+    segment = built(keys, width=width)
     assert segment.bits == bucket_bits(items)
     for band in range(3):
         assert buckets_of(segment, band) == indexing.bucketed(keys[band].tolist(), segment.bits)
     again = open_segment(segment.data)
     assert again.places.tolist() == list(range(items))
-    assert (again.signatures is not None) == signed
+    assert again.signatures.tolist() == signatures_of(again.places, width).tolist()
 
 
 @pytest.mark.parametrize("sizes", [(0, 0), (1, 0), (5, 3), (100, 1), (40, 300, 2), (64, 64, 64, 64)])
@@ -76,7 +81,7 @@ def test_a_merged_segment_is_the_one_that_would_have_been_built(sizes: tuple[int
     sources = [built(each, int(first)) for each, first in zip(keys, firsts, strict=False)]
     kept = [np.flatnonzero(rng.random(items) < share).astype(np.uint32) for items in sizes]
     count = sum(map(len, kept))
-    merged = merge_segments(np.zeros(segment_bytes(count, 2, True), np.uint8), sources, kept)
+    merged = merge_segments(np.zeros(segment_bytes(count, 2, 4), np.uint8), sources, kept)
     whole = np.concatenate([each[:, stay] for each, stay in zip(keys, kept, strict=True)], axis=1)
     for band in range(2):
         # Of one bucket, the order of the sources is not that of the items.
@@ -84,8 +89,7 @@ def test_a_merged_segment_is_the_one_that_would_have_been_built(sizes: tuple[int
         assert found == [sorted(bucket) for bucket in indexing.bucketed(whole[band].tolist(), merged.bits)]
     places = np.concatenate([np.asarray(source.places)[stay] for source, stay in zip(sources, kept, strict=True)])
     assert merged.places.tolist() == places.tolist()
-    assert merged.signatures is not None
-    assert merged.signatures.shape == (count, 4)
+    assert merged.signatures.tolist() == signatures_of(places, 4).tolist()
 
 
 def test_every_segment_knows_as_many_bits_of_a_key() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import lookalike
-from lookalike.measures.vector_measures import most_differing, signature_bits, signatures
+from lookalike.measures.vector_measures import signature_bits, signatures, signs_allowed
 from lookalike.theory import candidate_probability
 from tests.hostile_vectors import KINDS, few_equal, spread
 
@@ -43,7 +43,7 @@ def test_few_near_equal_components_are_found_as_often_as_planned(components: int
 @pytest.mark.parametrize("kind", KINDS)
 def test_signatures_lose_no_more_than_they_may(kind: str, threshold: float) -> None:
     loss, seeds, pairs = 0.05, 50, 5
-    most = most_differing(threshold, 512, loss)
+    most = signs_allowed(threshold, 512, loss)
     lost = 0.0
     for seed in range(seeds):
         one, other = KINDS[kind](np.random.default_rng(seed), threshold, pairs)
@@ -60,7 +60,7 @@ def test_the_limit_of_signatures_is_the_tail_of_the_binomial() -> None:
         while tail > 1e-5:
             most += 1
             tail -= math.comb(bits, most) * p**most * (1 - p) ** (bits - most)
-        assert most_differing(threshold, bits) == most
+        assert signs_allowed(threshold, bits) == most
 
 
 @pytest.mark.parametrize("dimensions", [512, 513])

@@ -41,3 +41,19 @@ def odd_signature(elements: Iterable[int], width: int) -> int:
     for element in elements:
         out ^= 1 << ((element >> 32) * 64 * width >> 32)
     return out
+
+
+def code(slots: Sequence[int]) -> list[int]:
+    """The code of a sketch whose slots are numbers, from strings of bits."""
+    mixed = [mix((x + (j + 1) * G) & MASK) for j, x in enumerate(slots[:128])]
+    low = sum((x & 1) << j for j, x in enumerate(mixed))
+    high = sum((x >> 1 & 1) << j for j, x in enumerate(mixed))
+    return [low & MASK, low >> 64, high & MASK, high >> 64]
+
+
+def slots_differing(one: Sequence[int], other: Sequence[int], *, numbers: bool) -> int:
+    """In how many slots two codes differ."""
+    words = [a ^ b for a, b in zip(one, other, strict=True)]
+    if numbers:
+        words = [words[0] | words[2], words[1] | words[3]]
+    return sum(word.bit_count() for word in words)

@@ -82,3 +82,8 @@ def record(
 def place(volume: int, spot: int, size: int) -> int:
     """Where a record is, in one number."""
     return spot // 8 | volume << 27 | min(size, 2**21 - 1) << 43
+
+
+def gathered(memory: bytes, places: Sequence[int], lengths: Sequence[int]) -> bytes:
+    """The bytes at some places, one after another."""
+    return b"".join(memory[place : place + length] for place, length in zip(places, lengths, strict=True))

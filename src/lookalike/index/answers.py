@@ -30,12 +30,16 @@ class Answer(list[Any]):
     Attributes:
         compared: candidates that were compared.
         left_out: candidates and entries of buckets that were not looked at, since there were too many.
+        recall: of the nearest items, the chance that one that belongs among them is there; otherwise None.
     """
 
-    def __init__(self, matches: Iterable[Any] = (), compared: int = 0, left_out: int = 0) -> None:
+    def __init__(
+        self, matches: Iterable[Any] = (), compared: int = 0, left_out: int = 0, recall: float | None = None
+    ) -> None:
         super().__init__(matches)
         self.compared = compared
         self.left_out = left_out
+        self.recall = recall
 
     @property
     def complete(self) -> bool:

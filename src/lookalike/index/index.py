@@ -35,6 +35,7 @@ from lookalike.index.index_search import MOST_ENTRIES, ScoredPlaces, Searching
 from lookalike.index.item_kind import ItemKind, decided_recipe, told_recipe
 from lookalike.index.log_store import LogStore, new_manifest
 from lookalike.index.medium import MemoryMedium
+from lookalike.index.nearest_items import nearest_places
 from lookalike.index.row_codec import EncodedItems
 from lookalike.index.store_copy import copy_store
 from lookalike.index.store_view import View
@@ -179,7 +180,7 @@ class Index:
             self._closed = True
             self._store.close()
 
-    def _rekey(self, told: dict[str, Any], view: View, places: U64Array) -> tuple[U64Array, U64Array | None]:
+    def _rekey(self, told: dict[str, Any], view: View, places: U64Array) -> tuple[U64Array, U64Array]:
         return self._kind_told(told).rekey(view, places)
 
     def _kind_told(self, told: dict[str, Any]) -> ItemKind:
@@ -360,7 +361,7 @@ class Index:
 
     def sketched(self, column: pa.Array, ids: Sequence[Any] | None = None) -> ItemSketches:
         """The sketches of items that are in an Arrow array, as this index has them."""
-        found = sketch_batch(column, None, self._known().recipe)
+        found = sketch_batch(column, None, self._known().recipe, coded=True)
         if found.items.bad:
             at, why = found.items.bad[0]
             raise InputError(f"the item{'' if ids is None else f' {ids[at]!r}'} {why}")
@@ -376,7 +377,7 @@ class Index:
         """From now on items are like this."""
         kind = ItemKind(recipe, self._config)
         description = self._store.description | {"recipe": recipe.to_json()}
-        self._store.describe(description, kind.codec.bands + 1, kind.codec.packs_sets)
+        self._store.describe(description, kind.codec.bands + 1, kind.codec.signature_words)
         self._kind = kind
 
     def prepared(
@@ -475,6 +476,29 @@ class Index:
         hits = self._searching(kind).hits(self._sketched(items), limit, most=examine, view=view)
         return [self._told(view, each, k) for each in hits]
 
+    def nearest(
+        self, item: Any, k: int = 10, threshold: float | None = None, *, recall: float = 0.95,
+        examine: int | None = None,
+    ) -> Answer:  # fmt: skip
+        """The k items that are most like this one, however little that is, with their exact similarities, best first.
+
+        An item that belongs among them is found with a chance of at least `recall`; 1 compares all. With a `threshold`
+        only what reaches it is looked for, which may be any; where nothing is near, that saves most of the time. No
+        more than `examine` items are compared, if that is given. What became of the chance is `recall` of the answer.
+        """
+        _check_counts(k, examine)
+        if not 0.0 < recall <= 1.0:
+            raise OptionError(f"recall is {recall!r}: it must be above 0, and 1 at the most")
+        kind = self._look()
+        if kind is None:
+            return Answer(recall=1.0)
+        floor = None if threshold is None else _scale(kind, threshold).threshold
+        view = self._store.view()
+        found, chance = nearest_places(
+            kind, self._searching(kind), view, self._sketched([item]), k, recall, floor, examine
+        )
+        return self._told(view, found, k, chance)
+
     def seen(self, id: str | int, item: Any, payload: Any = None) -> Any:
         """The first match of an item, or None; then it was added, in one step with the look."""
         own = self._lookup() if type(item) is str else None
@@ -504,9 +528,7 @@ class Index:
             return 0.0
         if threshold is None:
             return kind.least
-        scale = kind.scale
-        if not scale.is_distance and not threshold <= 1.0:
-            raise OptionError(f"threshold is {threshold:g}: a similarity is 1 at the most")
+        scale, asked = kind.scale, _scale(kind, threshold)
         score = -threshold if scale.is_distance else threshold
         own = -scale.limit if scale.is_distance else scale.limit
         if score < own:
@@ -514,11 +536,11 @@ class Index:
                 f"threshold is {threshold:g}, and the index was made for {scale}: below it, it does not find what it "
                 "should; make another index"
             )
-        return Scale(scale.measure, threshold).threshold
+        return asked.threshold
 
-    def _told(self, view: View, hits: ScoredPlaces, k: int | None) -> Answer:
+    def _told(self, view: View, hits: ScoredPlaces, k: int | None, recall: float | None = None) -> Answer:
         if not len(hits.places):
-            return Answer((), hits.compared, hits.left_out)
+            return Answer((), hits.compared, hits.left_out, recall)
         kind = self._known()
         told, item, matches = kind.told_as, view.item, []
         scores = kind.judge.similarity(hits.scores[:k])
@@ -527,7 +549,7 @@ class Index:
         for place, score in zip(hits.places[:k].tolist(), scores.tolist(), strict=True):
             name, payload, _ = item(place)
             matches.append(told(name, score, payload_of(payload) if payload else None))
-        return Answer(matches, hits.compared, hits.left_out)
+        return Answer(matches, hits.compared, hits.left_out, recall)
 
     # Looking after it.
 
@@ -607,6 +629,15 @@ class Index:
             "bytes_per_item": round(stored / items, 1) if items else 0.0,
             **sizes,
         }
+
+
+def _scale(kind: ItemKind, threshold: float) -> Scale:
+    """What a query asks of matches."""
+    if kind.is_distance and not threshold >= 0.0:
+        raise OptionError(f"threshold is {threshold:g}: a distance is 0 at the least")
+    if not kind.is_distance and not threshold <= 1.0:
+        raise OptionError(f"threshold is {threshold:g}: a similarity is 1 at the most")
+    return Scale(kind.scale.measure, threshold)
 
 
 def _given(found: ItemSketches | None) -> ItemSketches:

@@ -59,7 +59,7 @@ class NewItems(NamedTuple):
     sizes: I64Array
     times: I64Array
     keys: U64Array
-    signatures: U64Array | None
+    signatures: U64Array
 
 
 class StoredItem(NamedTuple):
@@ -169,7 +169,7 @@ class VolumeView:
             out[mine] = volume.data[: len(volume.data) // 8 * 8].view(np.int64)[(spots + TIME) >> 3]
         return out
 
-    def stored(self, places: U64Array, keys: U64Array, signatures: U64Array | None) -> NewItems:
+    def stored(self, places: U64Array, keys: U64Array, signatures: U64Array) -> NewItems:
         """Items as they are stored, so that they can be stored elsewhere."""
         names, payloads, rows, times, integers = [], [], [], [], []
         found = self.rows(places)

@@ -40,7 +40,7 @@ class ItemKind:
         self.told_as: type[Match | Near] = Near if self.is_distance else Match
         self.has_texts = self.codec.packs_sets and bool(recipe.bands) and looks_up_texts(recipe)
 
-    def rekey(self, view: View, places: U64Array) -> tuple[U64Array, U64Array | None]:
+    def rekey(self, view: View, places: U64Array) -> tuple[U64Array, U64Array]:
         """Keys of stored items, that of the id last, and signatures."""
         rows = view.rows(places)
         assert len(rows.which) == len(places), "what is made again is there"

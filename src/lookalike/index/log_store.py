@@ -40,7 +40,7 @@ from lookalike.types import I64Array, U64Array
 __all__ = ["LogStore", "new_manifest"]
 
 # From what an index is, a view and places to the keys and signatures of the items there.
-Rekey: TypeAlias = "Callable[[dict[str, Any], View, U64Array], tuple[U64Array, U64Array | None]]"
+Rekey: TypeAlias = "Callable[[dict[str, Any], View, U64Array], tuple[U64Array, U64Array]]"
 
 # The bytes of the first volume; each has twice those of the one before, up to the most. Every volume is an open file or
 # two, of which a process may have a thousand: 100 GB are 110 volumes.
@@ -120,11 +120,11 @@ class LogStore:
         """What the manifest says of the index itself."""
         return dict(self._manifest["index"])
 
-    def describe(self, description: dict[str, Any], bands: int, signed: bool) -> None:
-        """Say what the index is, now that it is known; what it has keys for."""
+    def describe(self, description: dict[str, Any], bands: int, signature_words: int) -> None:
+        """Say what the index is, now that it is known: in how many bands it has keys, and what signatures."""
         with self._mutex:
             self._check_writable()
-            self._manifest |= {"index": description, "bands": bands, "signed": signed}
+            self._manifest |= {"index": description, "bands": bands, "signature_words": signature_words}
             self._new_table()
             self._save()
             self._look_anew([])
@@ -136,6 +136,10 @@ class LogStore:
     @property
     def bands(self) -> int:
         return int(self._manifest["bands"])
+
+    @property
+    def _signature_words(self) -> int:
+        return int(self._manifest["signature_words"])
 
     @property
     def items(self) -> int:
@@ -194,8 +198,7 @@ class LogStore:
         assert table is not None
         end = self.log.append(items, places, begin, begin + table.free)
         if end > begin:
-            signatures = None if items.signatures is None else items.signatures[begin:end]
-            table.add(items.keys[begin:end], places[begin:end], signatures)
+            table.add(items.keys[begin:end], places[begin:end], items.signatures[begin:end])
             self._count(end - begin)
         if end == len(places) and replaced is not None and len(replaced):
             # What is new must be on the disk before the mark of what is old can get there. And it must be in the tail
@@ -294,9 +297,9 @@ class LogStore:
         capacity = _FIRST_TABLE
         while capacity < _LAST_TABLE and (capacity < items // 4 or capacity <= least):
             capacity *= 2
-        signed, name = bool(self._manifest["signed"]), self._numbered("recent")
-        data = self.medium.make(name, table_bytes(capacity, self.bands, signed))
-        self._table = RecentTable.begin(data, capacity, self.bands, signed)
+        name = self._numbered("recent")
+        data = self.medium.make(name, table_bytes(capacity, self.bands, self._signature_words))
+        self._table = RecentTable.begin(data, capacity, self.bands, self._signature_words)
         self._manifest["table"] = name
         if before is not None:
             self._old.append(before)
@@ -310,10 +313,9 @@ class LogStore:
         segments = view.segments
         if len(live):
             keys = np.ascontiguousarray(view.table.keys[:count][live].T)
-            signatures = None if view.table.signatures is None else view.table.signatures[:count][live]
             name = self._numbered("segment")
-            data = self.medium.make(name, segment_bytes(len(live), self.bands, view.table.signatures is not None))
-            segment = build_segment(data, keys, view.table.places[:count][live], signatures)
+            data = self.medium.make(name, segment_bytes(len(live), self.bands, self._signature_words))
+            segment = build_segment(data, keys, view.table.places[:count][live], view.table.signatures[:count][live])
             segments = [*segments, segment]
             self._manifest["segments"] = [
                 *self._manifest["segments"],
@@ -394,7 +396,7 @@ class LogStore:
         with self._mutex:
             name = self._numbered("segment")
             self._making.add(name)
-        data = self.medium.make(name, segment_bytes(count, self.bands, sources[0].signatures is not None))
+        data = self.medium.make(name, segment_bytes(count, self.bands, self._signature_words))
         merged = merge_segments(data, sources, kept)
         found = {"name": name, "items": count, "checksum": self.medium.settle(name)}
         with self._mutex:
@@ -459,7 +461,7 @@ class LogStore:
         """Items as they are stored, so that they can be stored elsewhere."""
         return view.stored(places, *self._rekeyed(view, places))
 
-    def _rekeyed(self, view: View, places: U64Array) -> tuple[U64Array, U64Array | None]:
+    def _rekeyed(self, view: View, places: U64Array) -> tuple[U64Array, U64Array]:
         return self._rekey(self._manifest["index"], view, places)
 
     def snapshot(self) -> tuple[View, dict[str, Any], dict[int, int]]:
@@ -576,9 +578,8 @@ class LogStore:
             capacity = _FIRST_TABLE
             while capacity <= len(places):
                 capacity *= 2
-            signed = bool(self._manifest["signed"])
-            data = np.zeros(table_bytes(capacity, self.bands, signed), np.uint8)
-            self._table = RecentTable.begin(data, capacity, self.bands, signed)
+            data = np.zeros(table_bytes(capacity, self.bands, self._signature_words), np.uint8)
+            self._table = RecentTable.begin(data, capacity, self.bands, self._signature_words)
         self._look_anew(segments)
         tail = []
         for begin in range(0, len(places), _TAIL):
@@ -709,6 +710,6 @@ class _Failing:
 def new_manifest(description: dict[str, Any]) -> dict[str, Any]:
     """What is known of an index without items."""
     return {
-        "index": description, "bands": 0, "signed": False, "volumes": {}, "dropped": 0, "segments": [],
+        "index": description, "bands": 0, "signature_words": 0, "volumes": {}, "dropped": 0, "segments": [],
         "indexed": [0, 0], "table": None, "next": 0, "claimed": [], "moving": None,
     }  # fmt: skip

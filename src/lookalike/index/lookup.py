@@ -65,7 +65,7 @@ def _look_in_segment(keys, query, first, last, fields, segment, most, state):
     left, room = np.uint64(KEY_BITS - bits), np.uint64(bits + _LOAD)
     mask, item_mask = (_ONE << left) - _ONE, (_ONE << room) - _ONE
     directory, entries = fields[segment, 2], fields[segment, 3]
-    stored, signed = fields[segment, 4], fields[segment, 5]
+    stored, signed, width = fields[segment, 4], fields[segment, 5], fields[segment, 6]
     stride, length = 4 * ((1 << bits) + 1), ENTRY * items
     for band in range(first, last):
         prefetch_at(directory + band * stride + 4 * np.int64((keys[query, band] >> _CUT) >> left))
@@ -91,7 +91,7 @@ def _look_in_segment(keys, query, first, last, fields, segment, most, state):
             if entry >> room == wanted:
                 item = np.int64(entry & item_mask)
                 if item < items:
-                    signature = signed + 32 * item if signed != 0 else 0
+                    signature = signed + width * item if width != 0 else 0
                     count = _take(u64_at(stored + 8 * item), signature, table, slots, places, signatures, begun, count)
     return count, looked, left_out
 
@@ -106,7 +106,7 @@ def _look_in_table(keys, query, first, last, recent, which, most, state):
     if seen == 0:
         return count, looked, left_out
     heads, following, stored_keys = recent[which, 3], recent[which, 4], recent[which, 5]
-    stored, signed = recent[which, 6], recent[which, 7]
+    stored, signed, width = recent[which, 6], recent[which, 7], recent[which, 8]
     shift = np.uint64(63 - bits)
     for band in range(first, last):
         head = np.int64((keys[query, band] >> _ONE) >> shift)
@@ -122,7 +122,7 @@ def _look_in_table(keys, query, first, last, recent, which, most, state):
             looked += 1
             item = hanging - 1
             if item < seen and u64_at(stored_keys + 8 * (item * bands + band)) == key:
-                signature = signed + 32 * item if signed != 0 else 0
+                signature = signed + width * item if width != 0 else 0
                 count = _take(u64_at(stored + 8 * item), signature, table, slots, places, signatures, begun, count)
             hanging = np.int64(u32_at(following + 4 * (item * bands + band)))
     return count, looked, left_out

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lookalike.kernels.addresses import u64_at
+from lookalike.kernels.addresses import u32_at, u64_at
 from lookalike.kernels.jit import device, kernel, peek, poke, trailing_zeros
 from lookalike.kernels.kinds import array_of, void
 from lookalike.types import I64Array, U8Array, U64Array
@@ -29,6 +29,7 @@ from lookalike.types import I64Array, U8Array, U64Array
 __all__ = [
     "ELEMENT_BITS",
     "cut_elements",
+    "gather_rows",
     "pack_rows",
     "pack_sets",
     "packed_bytes",
@@ -140,6 +141,15 @@ def unpack_rows(addresses, offsets, values):
     """values[offsets[i] : offsets[i + 1]] = the elements of the packed set at addresses[i]."""
     for row in range(len(addresses)):
         unpack_at(addresses[row], offsets[row + 1] - offsets[row], values[offsets[row] : offsets[row + 1]])
+
+
+@kernel(void(array_of(np.int64, readonly=True), array_of(np.int64, readonly=True), array_of(np.uint32)))
+def gather_rows(addresses, starts, out):
+    """out[starts[i] : starts[i + 1]] = the numbers of 32 bits from addresses[i] on."""
+    for row in range(len(addresses)):
+        at, address = starts[row], addresses[row]
+        for i in range(starts[row + 1] - at):
+            poke(out, at + i, u32_at(address + 4 * i))
 
 
 def packed_bytes(offsets: I64Array) -> I64Array:

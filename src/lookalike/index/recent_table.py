@@ -6,7 +6,7 @@ all. So a reader that looks at the count first sees whole items only, and what c
 ever taken out or moved: when the table is full its items become a segment, and a new table begins.
 
     [16 words: header] [heads uint32 [bands, 2^h]] [next uint32 [items, bands]] [keys uint64 [items, bands]]
-    [places uint64 [items]] [signatures uint64 [items, 4], for sets]
+    [places uint64 [items]] [signatures uint64 [items, w], as in a segment]
 
 A head, and what an item hangs on, are numbers of items plus 1; 0 is the end. The table lies in a file that is mapped,
 so that other processes see it; after a crash it is made again from the log.
@@ -19,7 +19,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from lookalike.errors import InputError
-from lookalike.index.segments import SIGNATURE_WORDS
 from lookalike.kernels.addresses import address_of
 from lookalike.kernels.jit import kernel
 from lookalike.kernels.kinds import array_of, int64, void
@@ -31,22 +30,22 @@ _MAGIC = 0x3142_4154_4B4F_4F4C  # "LOOKTAB1"
 _HEADER = 16  # words
 # Where the number of items stands in it.
 COUNT = 8
-# What a kernel is told of a table: where its count is, bits of heads, bands, and the addresses of heads, next, keys,
-# places and signatures.
-TABLE_FIELDS = 8
+# What a kernel is told of a table: where its count is, bits of heads, bands, the addresses of heads, next, keys, places
+# and signatures, and the bytes of a signature.
+TABLE_FIELDS = 9
 
 
-def _lengths(capacity: int, bands: int, signed: bool) -> list[int]:
+def _lengths(capacity: int, bands: int, width: int) -> list[int]:
     parts = [
         8 * _HEADER, 4 * bands * capacity, 4 * bands * capacity, 8 * bands * capacity, 8 * capacity,
-        8 * SIGNATURE_WORDS * capacity if signed else 0,
+        8 * width * capacity,
     ]  # fmt: skip
     return [(part + 7) // 8 * 8 for part in parts]
 
 
-def table_bytes(capacity: int, bands: int, signed: bool) -> int:
-    """How large a table is."""
-    return sum(_lengths(capacity, bands, signed))
+def table_bytes(capacity: int, bands: int, width: int) -> int:
+    """How large a table is, with signatures of so many words."""
+    return sum(_lengths(capacity, bands, width))
 
 
 @kernel(void(array_of(np.uint64, 2, readonly=True), int64, int64, array_of(np.uint32, 2), array_of(np.uint32, 2)))
@@ -75,26 +74,25 @@ class RecentTable:
     following: U32Array
     keys: U64Array
     places: U64Array
-    signatures: U64Array | None
+    signatures: U64Array
     fields: I64Array
 
     @classmethod
-    def begin(cls, data: U8Array, capacity: int, bands: int, signed: bool) -> RecentTable:
+    def begin(cls, data: U8Array, capacity: int, bands: int, width: int) -> RecentTable:
         """An empty table in memory of `table_bytes` zeros."""
-        data[: 8 * _HEADER].view(np.uint64)[:4] = [_MAGIC, capacity, bands, int(signed)]
+        data[: 8 * _HEADER].view(np.uint64)[:4] = [_MAGIC, capacity, bands, width]
         return cls.open(data)
 
     @classmethod
     def open(cls, data: U8Array) -> RecentTable:
         """The table that an array of bytes holds."""
         head = data[: 8 * _HEADER].view(np.uint64) if len(data) >= 8 * _HEADER else np.zeros(_HEADER, np.uint64)
-        capacity, bands, signed = (int(word) for word in head[1:4])
-        lengths = _lengths(capacity, bands, bool(signed))
+        capacity, bands, width = (int(word) for word in head[1:4])
+        lengths = _lengths(capacity, bands, width)
         if int(head[0]) != _MAGIC or capacity & (capacity - 1) or sum(lengths) != len(data):
             raise InputError("it is no table of recent items, or not a whole one")
         ends = np.cumsum(lengths).tolist()
         base = address_of(data)
-        addresses = [base + ends[i] for i in range(4)] + [base + ends[4] if signed else 0]
         return cls(
             data,
             head,
@@ -102,8 +100,11 @@ class RecentTable:
             data[ends[1] : ends[2]].view(np.uint32)[: bands * capacity].reshape(capacity, bands),
             data[ends[2] : ends[3]].view(np.uint64).reshape(capacity, bands),
             data[ends[3] : ends[4]].view(np.uint64),
-            data[ends[4] : ends[5]].view(np.uint64).reshape(capacity, SIGNATURE_WORDS) if signed else None,
-            np.array([base + 8 * COUNT, capacity.bit_length() - 1, bands, *addresses], np.int64),
+            data[ends[4] : ends[5]].view(np.uint64).reshape(capacity, width),
+            np.array(
+                [base + 8 * COUNT, capacity.bit_length() - 1, bands, *(base + end for end in ends[:5]), 8 * width],
+                np.int64,
+            ),
         )
 
     @property
@@ -119,13 +120,12 @@ class RecentTable:
     def free(self) -> int:
         return self.capacity - self.count
 
-    def add(self, keys: U64Array, places: U64Array, signatures: U64Array | None) -> None:
+    def add(self, keys: U64Array, places: U64Array, signatures: U64Array) -> None:
         """Add items, for which there must be room: keys are (items x bands)."""
         first = self.count
         last = first + len(places)
         self.keys[first:last] = keys
         self.places[first:last] = places
-        if self.signatures is not None and signatures is not None:
-            self.signatures[first:last] = signatures
+        self.signatures[first:last] = signatures
         hang_items(self.keys, first, last, self.heads, self.following)
         self.head[COUNT] = last

@@ -21,8 +21,8 @@ import numpy as np
 
 from lookalike.collide.band import band_keys
 from lookalike.errors import OptionError
-from lookalike.index.packed_sets import cut_elements, pack_sets, unpack_sets
-from lookalike.index.segments import SIGNATURE_WORDS
+from lookalike.index.packed_sets import cut_elements, gather_rows, pack_sets, unpack_sets
+from lookalike.index.segments import ODD_WORDS
 from lookalike.kernels.signatures import odd_signatures
 from lookalike.measure_table import IDENTITY, Slots
 from lookalike.measures.base import Judge, Represented
@@ -30,6 +30,7 @@ from lookalike.measures.choose import measure_of
 from lookalike.measures.set_measures import Jaccard, SketchJudge
 from lookalike.measures.sketch_batch import ItemSketches
 from lookalike.recipe import Recipe
+from lookalike.sketch.codes import CODE_WORDS, codes_of_slots
 from lookalike.spec import C1, GOLDEN
 from lookalike.types import Dense, I64Array, Sets, U8Array, U32Array, U64Array
 from lookalike.verify.jaccard import sort_sets
@@ -46,11 +47,11 @@ class EncodedItems(NamedTuple):
     row_starts: I64Array
     sizes: I64Array
     keys: U64Array
-    signatures: U64Array | None
+    signatures: U64Array
 
 
 class QuerySets(NamedTuple):
-    """Sets as they are compared with packed ones: offsets, sorted and cut elements, and signatures."""
+    """Sets as they are compared with packed ones: offsets, sorted and cut elements, and odd signatures."""
 
     offsets: I64Array
     values: U64Array
@@ -100,7 +101,7 @@ class RowCodec:
         items, sizes = found.items, found.sizes.astype(np.int64)
         if self.recipe.measure == IDENTITY:
             sizes = np.zeros(len(sizes), np.int64)
-        signatures = None
+        odd = None
         if self._slots:
             assert isinstance(self._measure, Jaccard) and isinstance(items, Sets)
             rows = self._measure.sketch(items)[sizes > 0].reshape(-1).view(np.uint8)
@@ -119,15 +120,38 @@ class RowCodec:
             sets = self.query_sets(items)
             starts, rows = pack_sets(sets.offsets, sets.values)
             lengths = np.diff(starts)
-            signatures = sets.signatures
+            odd = sets.signatures
         keys = self._keys(found.keys, found.fingerprints, sizes)
         rows, starts = _with_fingerprints(rows, lengths, sizes, found.fingerprints)
-        return EncodedItems(rows, starts, sizes, keys, signatures)
+        return EncodedItems(rows, starts, sizes, keys, self._signatures(len(sizes), odd, found.codes))
+
+    @property
+    def signature_words(self) -> int:
+        """How many words the signature of an item has: odd ones, of sets, and those of a code."""
+        return ODD_WORDS * self.packs_sets + CODE_WORDS * bool(self.code_slots)
+
+    @property
+    def code_slots(self) -> int:
+        """How many slots the code of an item has."""
+        return self._measure.code_slots
+
+    @property
+    def codes_are_items(self) -> bool:
+        """Whether codes have all bits of the items, so that they tell their distance."""
+        return self._words and self.code_slots == self.recipe.dimensions
+
+    def _signatures(self, items: int, odd: U64Array | None, codes: U64Array | None) -> U64Array:
+        """The signatures of so many items."""
+        parts = [np.empty((items, 0), np.uint64)] if odd is None else [odd]
+        if self.code_slots:
+            assert codes is not None, "items that are stored have codes"
+            parts.append(codes)
+        return np.concatenate(parts, axis=1)
 
     def query_sets(self, items: Sets) -> QuerySets:
         """Sets as they are compared with packed ones."""
         values = cut_elements(sort_sets(items.offsets, items.values))
-        return QuerySets(items.offsets, values, _signatures(items.offsets, items.values))
+        return QuerySets(items.offsets, values, _odd_signatures(items.offsets, items.values))
 
     def keys(self, found: ItemSketches) -> U64Array:
         """(items x bands): what items are looked up by."""
@@ -153,7 +177,7 @@ class RowCodec:
             return Sets(offsets, values, np.zeros((len(sizes), 2), np.uint64))
         if self._weighted:
             offsets = _offsets(sizes)
-            data = _gather(addresses, 12 * sizes)
+            data = _gather(addresses, 12 * sizes).view(np.uint8)
             values, weights = np.empty(int(offsets[-1]), np.uint64), np.empty(int(offsets[-1]), np.float32)
             at = 0
             for begin, size in zip(offsets.tolist(), sizes.tolist(), strict=False):
@@ -163,7 +187,7 @@ class RowCodec:
             return Sets(offsets, values, np.zeros((len(sizes), 2), np.uint64), weights=weights)
         size = int(sizes[0]) if len(sizes) else 0
         kind = np.uint64 if self._words else np.float32
-        table = np.frombuffer(_gather(addresses, sizes * np.dtype(kind).itemsize), kind).reshape(len(sizes), size)
+        table = _gather(addresses, sizes * np.dtype(kind).itemsize).view(kind).reshape(len(sizes), size)
         return Dense(table, np.zeros((len(sizes), 2), np.uint64), np.ones(len(sizes), np.bool_))
 
     def rows(self, judge: Judge, addresses: I64Array, sizes: I64Array) -> tuple[I64Array, U64Array]:
@@ -174,19 +198,20 @@ class RowCodec:
         return judge.rows(self.decode(addresses, sizes))
 
     def _sketches(self, addresses: I64Array, sizes: I64Array) -> U32Array:
-        return np.frombuffer(_gather(addresses, 4 * sizes), np.uint32).reshape(len(sizes), self._slots)
+        return _gather(addresses, 4 * sizes).reshape(len(sizes), self._slots)
 
     def sketched(self, addresses: I64Array, sizes: I64Array) -> ItemSketches:
         """Stored items, none of them without elements, as if they had just been sketched."""
         items = self.decode(addresses, sizes)
-        keys = self._measure.keys(items) if self.recipe.bands else np.empty((0, len(sizes)), np.uint64)
-        return ItemSketches(np.zeros((2, len(sizes)), np.uint64), sizes.astype(np.uint32), keys, items)
+        sketch = self._measure.sketch(items)
+        keys, codes = self._measure.band(sketch, items), self._measure.codes(sketch, items)
+        return ItemSketches(np.zeros((2, len(sizes)), np.uint64), sizes.astype(np.uint32), keys, items, codes)
 
-    def rekey(self, addresses: I64Array, sizes: I64Array) -> tuple[U64Array, U64Array | None]:
+    def rekey(self, addresses: I64Array, sizes: I64Array) -> tuple[U64Array, U64Array]:
         """Keys and signatures of stored items, made again."""
         keys = np.zeros((self.recipe.bands, len(sizes)), np.uint64)
         fingerprints = np.zeros((2, len(sizes)), np.uint64)
-        signatures = np.zeros((len(sizes), SIGNATURE_WORDS), np.uint64) if self.packs_sets else None
+        signatures = np.zeros((len(sizes), self.signature_words), np.uint64)
         empty = np.flatnonzero(sizes == 0)
         for item in empty.tolist():
             fingerprints[:, item] = np.frombuffer(_bytes_at(int(addresses[item]), 16), np.uint64)
@@ -194,21 +219,20 @@ class RowCodec:
         if len(full) and self._slots:
             sketches = self._sketches(addresses[full], sizes[full])
             keys[:, full] = band_keys(sketches, self.recipe.bands, self.recipe.rows).T
+            signatures[full] = codes_of_slots(sketches)
         elif len(full):
             items = self.decode(addresses[full], sizes[full])
-            if self.recipe.bands:
-                keys[:, full] = self._measure.keys(items)
-            if signatures is not None and isinstance(items, Sets):
-                signatures[full] = _signatures(items.offsets, items.values)
-        if not self.recipe.bands and len(full):
-            raise OptionError("keys of items without bands are not made again")
+            sketch = self._measure.sketch(items)
+            keys[:, full] = self._measure.band(sketch, items)
+            odd = _odd_signatures(items.offsets, items.values) if self.packs_sets and isinstance(items, Sets) else None
+            signatures[full] = self._signatures(len(full), odd, self._measure.codes(sketch, items))
         return self._keys(keys, fingerprints, sizes), signatures
 
 
-def _signatures(offsets: I64Array, values: U64Array) -> U64Array:
-    out = np.zeros((len(offsets) - 1, SIGNATURE_WORDS), np.uint64)
+def _odd_signatures(offsets: I64Array, values: U64Array) -> U64Array:
+    out = np.zeros((len(offsets) - 1, ODD_WORDS), np.uint64)
     numbers = np.arange(len(out), dtype=np.uint32)
-    odd_signatures(offsets, values, numbers, SIGNATURE_WORDS, out.reshape(-1))
+    odd_signatures(offsets, values, numbers, ODD_WORDS, out.reshape(-1))
     return out
 
 
@@ -244,8 +268,9 @@ def _bytes_at(address: int, length: int) -> bytes:
     return ctypes.string_at(address, length)
 
 
-def _gather(addresses: I64Array, lengths: I64Array) -> bytes:
-    """The bytes at some addresses, one after another."""
-    return b"".join(
-        _bytes_at(address, length) for address, length in zip(addresses.tolist(), lengths.tolist(), strict=True)
-    )
+def _gather(addresses: I64Array, lengths: I64Array) -> U32Array:
+    """The bytes at some addresses, one after another; lengths are multiples of four."""
+    starts = _offsets(lengths // 4)
+    out = np.empty(int(starts[-1]), np.uint32)
+    gather_rows(addresses, starts, out)
+    return out

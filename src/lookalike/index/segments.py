@@ -14,7 +14,8 @@ compared for nothing.
     directory  uint32 [bands, 2^k + 1]
     entries    6 bytes [bands, items]
     places     uint64 [items]       where each item is stored (`item_places.py`)
-    signatures uint64 [items, 4]    odd signatures (`kernels/signatures.py`), for sets only
+    signatures uint64 [items, w]    of sets four words that are odd (`kernels/signatures.py`); then four words that are
+                                    a code (`sketch/codes.py`), of all items that have sketches
 
 A directory takes half a byte to one byte for each entry, so 20 bands and the id take 140 bytes an item. Sorting by
 open addressing instead doubled the time of a query: it has a cache miss for each step.
@@ -37,8 +38,8 @@ from lookalike.types import I64Array, U8Array, U32Array, U64Array
 __all__ = [
     "ENTRY",
     "KEY_BITS",
+    "ODD_WORDS",
     "SEGMENT_FIELDS",
-    "SIGNATURE_WORDS",
     "Segment",
     "bucket_bits",
     "build_segment",
@@ -48,11 +49,13 @@ __all__ = [
 
 ENTRY = 6
 KEY_BITS = 45
-SIGNATURE_WORDS = 4
+# The words of a signature that are odd, if there are any.
+ODD_WORDS = 4
 # Items that a bucket has at the most, on average, in bits.
 _LOAD = 3
-# What a kernel is told of a segment: items, k, and the addresses of directory, entries, places and signatures.
-SEGMENT_FIELDS = 6
+# What a kernel is told of a segment: items, k, the addresses of directory, entries, places and signatures, and the
+# bytes of a signature.
+SEGMENT_FIELDS = 7
 _MAGIC = 0x3147_4553_4B4F_4F4C  # "LOOKSEG1"
 _HEADER = 8  # words
 _GONE = np.uint32(2**32 - 1)
@@ -74,7 +77,7 @@ class Segment:
     bands: int
     bits: int
     places: U64Array
-    signatures: U64Array | None
+    signatures: U64Array
     fields: I64Array
 
     @property
@@ -86,7 +89,7 @@ class Segment:
         return zlib.crc32(self.data.data)
 
 
-def _lengths(items: int, bands: int, bits: int, signed: bool) -> list[int]:
+def _lengths(items: int, bands: int, bits: int, width: int) -> list[int]:
     """The bytes of header, directory, entries, places and signatures; each part begins at a multiple of 8."""
     parts = [
         8 * _HEADER,
@@ -94,41 +97,35 @@ def _lengths(items: int, bands: int, bits: int, signed: bool) -> list[int]:
         # Entries are read eight bytes at a time.
         ENTRY * bands * items + 2,
         8 * items,
-        8 * SIGNATURE_WORDS * items if signed else 0,
+        8 * width * items,
     ]
     return [(part + 7) // 8 * 8 for part in parts]
 
 
-def segment_bytes(items: int, bands: int, signed: bool) -> int:
-    """How large a segment is."""
-    return sum(_lengths(items, bands, bucket_bits(items), signed))
+def segment_bytes(items: int, bands: int, width: int) -> int:
+    """How large a segment is, with signatures of so many words."""
+    return sum(_lengths(items, bands, bucket_bits(items), width))
 
 
 def open_segment(data: U8Array) -> Segment:
     """The segment that an array of bytes holds; what it says of itself has been checked against a checksum."""
     head = data[: 8 * _HEADER].view(np.uint64) if len(data) >= 8 * _HEADER else np.zeros(_HEADER, np.uint64)
-    items, bands, bits, signed = (int(word) for word in head[1:5])
-    if (
-        int(head[0]) != _MAGIC
-        or bits != bucket_bits(items)
-        or sum(_lengths(items, bands, bits, bool(signed))) != len(data)
-    ):
+    items, bands, bits, width = (int(word) for word in head[1:5])
+    if int(head[0]) != _MAGIC or bits != bucket_bits(items) or sum(_lengths(items, bands, bits, width)) != len(data):
         raise InputError("it is no segment, or not a whole one")
-    ends = np.cumsum(_lengths(items, bands, bits, bool(signed))).tolist()
+    ends = np.cumsum(_lengths(items, bands, bits, width)).tolist()
     places = data[ends[2] : ends[3]].view(np.uint64)
-    signatures = data[ends[3] : ends[4]].view(np.uint64).reshape(items, SIGNATURE_WORDS) if signed else None
+    signatures = data[ends[3] : ends[4]].view(np.uint64).reshape(items, width)
     base = address_of(data)
-    fields = np.array(
-        [items, bits, base + ends[0], base + ends[1], base + ends[2], base + ends[3] if signed else 0], np.int64
-    )
+    fields = np.array([items, bits, *(base + end for end in ends[:4]), 8 * width], np.int64)
     return Segment(data, items, bands, bits, places, signatures, fields)
 
 
-def _begin(data: U8Array, items: int, bands: int, signed: bool) -> tuple[Segment, U32Array, U8Array]:
+def _begin(data: U8Array, items: int, bands: int, width: int) -> tuple[Segment, U32Array, U8Array]:
     """A segment whose header is written, with the directory and the entries that are to be filled."""
     bits = bucket_bits(items)
-    lengths = _lengths(items, bands, bits, signed)
-    data[: 8 * _HEADER].view(np.uint64)[:] = [_MAGIC, items, bands, bits, int(signed), 0, 0, 0]
+    lengths = _lengths(items, bands, bits, width)
+    data[: 8 * _HEADER].view(np.uint64)[:] = [_MAGIC, items, bands, bits, width, 0, 0, 0]
     (first, second, third) = np.cumsum(lengths).tolist()[:3]
     directory = data[first : first + 4 * bands * ((1 << bits) + 1)].view(np.uint32).reshape(bands, -1)
     return open_segment(data), directory, data[second:third]
@@ -218,31 +215,29 @@ def merge_band(segments, firsts, numbers, band, bits, directory, entries, start)
     directory[0] = 0
 
 
-def build_segment(data: U8Array, keys: U64Array, places: U64Array, signatures: U64Array | None) -> Segment:
+def build_segment(data: U8Array, keys: U64Array, places: U64Array, signatures: U64Array) -> Segment:
     """Make a segment of `segment_bytes` in `data`: keys are (bands x items)."""
     bands, items = keys.shape
-    segment, directory, entries = _begin(data, items, bands, signatures is not None)
+    segment, directory, entries = _begin(data, items, bands, signatures.shape[1])
     for band in range(bands):
         build_band(np.ascontiguousarray(keys[band]), segment.bits, directory[band], entries, ENTRY * band * items)
     segment.places[:] = places
-    if signatures is not None and segment.signatures is not None:
-        segment.signatures[:] = signatures
+    segment.signatures[:] = signatures
     return segment
 
 
 def merge_segments(data: U8Array, sources: list[Segment], kept: list[U32Array]) -> Segment:
     """Make one segment of several in `data`: kept[s] has the items of segment s that stay, ascending."""
     items = sum(len(each) for each in kept)
-    signed = sources[0].signatures is not None
-    segment, directory, entries = _begin(data, items, sources[0].bands, signed)
+    width = sources[0].signatures.shape[1]
+    segment, directory, entries = _begin(data, items, sources[0].bands, width)
     firsts = np.cumsum([0, *(source.items for source in sources)])
     numbers = np.full(int(firsts[-1]), _GONE, np.uint32)
     ends = np.cumsum([0, *map(len, kept)])
     for source, each, first, (begin, end) in zip(sources, kept, firsts.tolist(), pairwise(ends.tolist()), strict=False):
         numbers[first + each] = np.arange(begin, end, dtype=np.uint32)
         segment.places[begin:end] = source.places[each]
-        if segment.signatures is not None and source.signatures is not None:
-            segment.signatures[begin:end] = source.signatures[each]
+        segment.signatures[begin:end] = source.signatures[each]
     fields = np.stack([source.fields for source in sources])
     for band in range(segment.bands):
         merge_band(fields, firsts[:-1], numbers, band, segment.bits, directory[band], entries, ENTRY * band * items)

@@ -8,7 +8,8 @@ import numpy as np
 
 from lookalike.index.index_log import Volume, VolumeView
 from lookalike.index.recent_table import TABLE_FIELDS, RecentTable
-from lookalike.index.segments import SEGMENT_FIELDS, SIGNATURE_WORDS, Segment
+from lookalike.index.segments import SEGMENT_FIELDS, Segment
+from lookalike.kernels.addresses import address_of
 from lookalike.types import I64Array, U64Array
 
 __all__ = ["Candidates", "View"]
@@ -38,10 +39,19 @@ class View(VolumeView):
 
     def everything(self) -> tuple[U64Array, I64Array]:
         """The places of all items, removed ones too, and the addresses of their signatures, 0 where there are none."""
-        parts: list[tuple[U64Array, int]] = [(np.asarray(each.places), int(each.fields[5])) for each in self.segments]
-        if self.table is not None:
-            parts.append((self.table.places[: self.table.count], int(self.table.fields[7])))
+        parts = self.parts()
         places = [np.empty(0, np.uint64), *(part for part, _ in parts)]
-        steps = [np.arange(len(part)) * 8 * SIGNATURE_WORDS for part, _ in parts]
-        signed = [step + base if base else 0 * step for step, (_, base) in zip(steps, parts, strict=True)]
-        return np.concatenate(places), np.concatenate([np.empty(0, np.int64), *signed])
+        addresses = [np.empty(0, np.int64)]
+        for _, signatures in parts:
+            items, width = signatures.shape
+            numbers = np.arange(items)
+            addresses.append(address_of(signatures) + 8 * width * numbers if width else 0 * numbers)
+        return np.concatenate(places), np.concatenate(addresses)
+
+    def parts(self) -> list[tuple[U64Array, U64Array]]:
+        """The places and signatures of the items of each segment, and of the table."""
+        parts = [(each.places, each.signatures) for each in self.segments]
+        if self.table is not None:
+            count = self.table.count
+            parts.append((self.table.places[:count], self.table.signatures[:count]))
+        return parts

@@ -16,7 +16,7 @@ from lookalike.index.index_log import damaged
 from lookalike.index.lookup import SLOTS, TAKEN, find_places, score_sets
 from lookalike.index.packed_sets import pack_rows, packed_rows
 from lookalike.index.row_codec import EncodedItems
-from lookalike.index.segments import SIGNATURE_WORDS
+from lookalike.index.segments import ODD_WORDS
 from lookalike.index.store_view import View
 from lookalike.kernels.signatures import odd_signatures
 from lookalike.key import PUBLIC_KEY, key_of, sketch_seed
@@ -26,6 +26,7 @@ from lookalike.represent import shingle_kernels as kernels
 from lookalike.represent.buffers import memory
 from lookalike.represent.text_sets import LONGEST_ROW, NO_SPANS, shingle_flags
 from lookalike.represent.unicode import tables
+from lookalike.sketch.codes import CODE_WORDS, code_rows
 from lookalike.sketch.minhash import constants, minhash_rows
 from lookalike.types import F64Array, U64Array
 from lookalike.verify.jaccard import sort_rows
@@ -63,7 +64,10 @@ class TextLookup:
         self._length, self._ends = np.zeros((2, 2), np.int64)
         self._fingerprint, self._tally = np.zeros((1, 2), np.uint64), np.zeros(3, np.int64)
         self._sketch = np.zeros((1, recipe.bands * recipe.rows), np.uint32)
-        self._numbers, self._signature = np.zeros(1, np.uint32), np.zeros(SIGNATURE_WORDS, np.uint64)
+        self._numbers = np.zeros(1, np.uint32)
+        # The words that are odd, then the code.
+        self._whole_signature = np.zeros((1, ODD_WORDS + CODE_WORDS), np.uint64)
+        self._signature, self._code = self._whole_signature[0, :ODD_WORDS], self._whole_signature[:, ODD_WORDS:]
         self._longest, self._finished = -1, False
         self._looking = np.zeros(SLOTS, np.uint64), np.empty(TAKEN, np.int64)
         self._places, self._signatures = np.empty(TAKEN, np.uint64), np.empty(TAKEN, np.int64)
@@ -112,7 +116,7 @@ class TextLookup:
         if not self._finished:
             size = int(self._ends[1])
             self._signature[:] = 0
-            odd_signatures(self._ends, self._values, self._numbers, SIGNATURE_WORDS, self._signature)
+            odd_signatures(self._ends, self._values, self._numbers, ODD_WORDS, self._signature)
             sort_rows(self._ends, self._values, self._spare, self._counts)
             np.right_shift(self._values[:size], _CUT, out=self._elements[:size])
             self._finished = True
@@ -124,7 +128,8 @@ class TextLookup:
         packed_rows(self._ends, starts)
         rows = np.empty(int(starts[1]), np.uint8)
         pack_rows(self._ends, self._elements, starts, rows)
-        return EncodedItems(rows, starts, np.array([size]), self.keys, self._signature.reshape(1, -1))
+        code_rows(self._sketch, self._code)
+        return EncodedItems(rows, starts, np.array([size]), self.keys, self._whole_signature)
 
     def find(self, view: View, first: int, last: int, entries: int) -> U64Array | None:
         """The places of candidates by some of the keys; None if there are none."""

@@ -19,7 +19,7 @@ from lookalike.measures.set_measures import in_groups
 from lookalike.measures.shingled_texts import Texts
 from lookalike.recipe import Recipe
 from lookalike.represent.bags import bags
-from lookalike.sketch.codes import codes_of_bits, codes_of_slots
+from lookalike.sketch.codes import CODE_BITS, CODE_NUMBERS, codes_of_bits, codes_of_slots
 from lookalike.sketch.dart_minhash import sketch_bags
 from lookalike.sketch.signs import blocks_for, sign_keys
 from lookalike.sketch.sparse import LEAST_WIDTH, sparse_sign_bits
@@ -66,6 +66,10 @@ class WeightedJaccard(Measure):
     def band(self, sketch: U32Array, items: Sets) -> U64Array:
         return np.ascontiguousarray(band_keys(sketch, self._bands, self._rows).T)
 
+    @property
+    def code_slots(self) -> int:
+        return min(CODE_NUMBERS, self._bands * self._rows)
+
     def codes(self, sketch: U32Array, items: Sets) -> U64Array:
         return codes_of_slots(sketch)
 
@@ -100,6 +104,10 @@ class SparseCosine(Measure):
 
     def band(self, sketch: U64Array, items: Sets) -> U64Array:
         return sign_keys(sketch, self._bands, self._rows)
+
+    @property
+    def code_slots(self) -> int:
+        return min(CODE_BITS, blocks_for(self._bands, self._rows, LEAST_WIDTH) * LEAST_WIDTH)
 
     def codes(self, sketch: U64Array, items: Sets) -> U64Array:
         return codes_of_bits(sketch)

@@ -45,6 +45,11 @@ class Measure(Protocol):
         """keys[j] has the key of each item in band j of the recipe that the measure was made with."""
         ...
 
+    @property
+    def code_slots(self) -> int:
+        """How many slots a code has; 0 where there are none."""
+        ...
+
     def codes(self, sketch: Any, items: Any) -> U64Array | None:
         """The sketches of all items in few bits (`sketch/codes.py`)."""
         ...
@@ -68,6 +73,10 @@ class Unsketched(Measure, Protocol):
     def band(self, sketch: None, items: Any) -> U64Array:
         """Of no band."""
         return np.empty((0, len(items)), np.uint64)
+
+    @property
+    def code_slots(self) -> int:
+        return 0
 
     def codes(self, sketch: None, items: Any) -> None:
         """There are none."""

@@ -15,7 +15,7 @@ from lookalike.measures.comparable import Comparable
 from lookalike.measures.vector_measures import grouped_keys, in_groups, row_offsets
 from lookalike.recipe import Recipe
 from lookalike.represent.vectors import packed_bits
-from lookalike.sketch.codes import sampled_codes
+from lookalike.sketch.codes import CODE_BITS, sampled_codes
 from lookalike.sketch.sampling import sampled_keys
 from lookalike.types import Dense, F64Array, I64Array, U32Array, U64Array
 from lookalike.verify.hamming import hamming
@@ -45,6 +45,10 @@ class Hamming(Measure):
         if not self._bands:
             return np.empty((0, len(items)), np.uint64)
         return grouped_keys(sampled_keys(sketch, self._length, self._bands, self._rows, self._seed), items)
+
+    @property
+    def code_slots(self) -> int:
+        return min(CODE_BITS, self._length)
 
     def codes(self, sketch: U64Array, items: Dense) -> U64Array:
         return sampled_codes(sketch, self._length, self._seed)

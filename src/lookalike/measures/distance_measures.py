@@ -23,7 +23,7 @@ from lookalike.measures.comparable import Comparable, all_rows
 from lookalike.measures.vector_measures import component_words, grouped_keys, in_groups, row_offsets
 from lookalike.recipe import Recipe
 from lookalike.represent.vectors import dense
-from lookalike.sketch.codes import codes_of_slots
+from lookalike.sketch.codes import CODE_NUMBERS, codes_of_slots
 from lookalike.sketch.stable import StableMatrix, stable_matrix, stable_slots_of
 from lookalike.types import Dense, F64Array, I64Array, U32Array, U64Array
 from lookalike.verify.distances import minkowski
@@ -64,6 +64,10 @@ class Distance(Measure):
 
     def band(self, sketch: U32Array, items: Dense) -> U64Array:
         return grouped_keys(np.ascontiguousarray(band_keys(sketch, self._bands, self._rows).T), items)
+
+    @property
+    def code_slots(self) -> int:
+        return min(CODE_NUMBERS, self._bands * self._rows)
 
     def codes(self, sketch: U32Array, items: Dense) -> U64Array:
         return codes_of_slots(sketch)

@@ -25,7 +25,7 @@ from lookalike.recipe import Recipe
 from lookalike.represent.buffers import text_buffers
 from lookalike.represent.elements import element_sets, hash_ints, hash_raw
 from lookalike.represent.text_sets import shingle_texts
-from lookalike.sketch.codes import codes_of_slots
+from lookalike.sketch.codes import CODE_NUMBERS, codes_of_slots
 from lookalike.sketch.minhash import constants, sketch_sets
 from lookalike.types import F64Array, I64Array, Sets, U32Array, U64Array
 from lookalike.verify.jaccard import similarities, sort_sets
@@ -77,6 +77,10 @@ class Jaccard(Measure):
 
     def band(self, sketch: U32Array, items: Sets) -> U64Array:
         return np.ascontiguousarray(band_keys(sketch, self._bands, self._rows).T)
+
+    @property
+    def code_slots(self) -> int:
+        return min(CODE_NUMBERS, self._bands * self._rows)
 
     def codes(self, sketch: U32Array, items: Sets) -> U64Array:
         return codes_of_slots(sketch)

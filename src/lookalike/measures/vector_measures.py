@@ -30,17 +30,18 @@ from lookalike.measures.base import Judge, Measure
 from lookalike.measures.comparable import Comparable
 from lookalike.recipe import Recipe
 from lookalike.represent.vectors import dense
-from lookalike.sketch.codes import codes_of_bits
+from lookalike.sketch.codes import CODE_BITS, codes_of_bits
 from lookalike.sketch.planes import plane_signs
 from lookalike.sketch.rotation import sign_bits, width_of
 from lookalike.sketch.signs import blocks_for, sign_keys
+from lookalike.theory.differing import most_differing
 from lookalike.theory.families import cosine as agreeing
 from lookalike.types import BoolArray, Dense, F32Array, F64Array, I64Array, U32Array, U64Array
 from lookalike.verify.cosine import cosine, norms
 from lookalike.verify.products import products_of
 from lookalike.verify.scan import all_pairs_above
 
-__all__ = ["Cosine", "CosineJudge", "SignJudge", "most_differing"]
+__all__ = ["Cosine", "CosineJudge", "SignJudge", "signs_allowed"]
 
 # Bits of a signature, of vectors of up to so many components, and of more.
 _BITS, _SHORT, _FEWER_BITS = 512, 512, 256
@@ -77,6 +78,10 @@ class Cosine(Measure):
 
     def band(self, sketch: U64Array, items: Dense) -> U64Array:
         return grouped_keys(sign_keys(sketch, self._bands, self._rows), items)
+
+    @property
+    def code_slots(self) -> int:
+        return min(CODE_BITS, blocks_for(self._bands, self._rows, self._width) * self._width) if self._bands else 0
 
     def codes(self, sketch: U64Array, items: Dense) -> U64Array:
         return codes_of_bits(sketch)
@@ -116,20 +121,9 @@ def signatures(vectors: F32Array, seed: int, bits: int) -> U64Array:
     return plane_signs(vectors, bits, seed ^ _SIGNATURE_SEED)
 
 
-def most_differing(threshold: float, bits: int, loss: float = _LOSS) -> int:
+def signs_allowed(threshold: float, bits: int, loss: float = _LOSS) -> int:
     """In how many of so many sign bits a pair may differ, so that at most `loss` of those at the threshold do more."""
-    chance = 1.0 - agreeing(threshold)
-    if chance <= 0.0:
-        return 0
-    log_odds = math.log(chance) - math.log1p(-chance)
-    log_term = bits * math.log1p(-chance)
-    total = math.exp(log_term)
-    for differing in range(bits):
-        if total >= 1.0 - loss:
-            return differing
-        log_term += math.log(bits - differing) - math.log(differing + 1) + log_odds
-        total += math.exp(log_term)
-    return bits
+    return most_differing(1.0 - agreeing(threshold), bits, loss)
 
 
 def component_words(vectors: F32Array) -> U64Array:
@@ -186,7 +180,7 @@ class CosineJudge(Comparable):
         if not self._words:
             return None
         first = words[offsets[:-1, None] + np.arange(self._words)].reshape(-1)
-        return Likeness(first, self._words, most_differing(self.threshold, self._bits))
+        return Likeness(first, self._words, signs_allowed(self.threshold, self._bits))
 
     def scan(
         self, offsets: I64Array, words: U64Array, threads: int, labels: I64Array | None = None

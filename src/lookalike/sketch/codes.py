@@ -24,6 +24,7 @@ from lookalike.kernels.jit import device, kernel
 from lookalike.kernels.kinds import array_of, void
 from lookalike.kernels.simd import pop_count
 from lookalike.sketch.sampling import positions
+from lookalike.spec import GOLDEN, mix
 from lookalike.types import U32Array, U64Array
 
 __all__ = [
@@ -46,13 +47,18 @@ _SAMPLE_SEED = 0x434F_4445_5341_4D50
 
 @kernel(void(array_of(np.uint32, 2, readonly=True), array_of(np.uint64, 2)))
 def code_rows(slots, codes):
-    """codes[i] = two bits of each of the first 128 slots of item i; places for which there is no slot are 0."""
+    """codes[i] = two bits of each of the first 128 slots of item i; places for which there is no slot are 0.
+
+    They are the lowest bits of mix(slot + j·GOLDEN). Without j two numbers that come up again and again, such as those
+    of neighbouring intervals, would have the same bits in all slots or in none.
+    """
     count = min(slots.shape[1], CODE_NUMBERS)
     for item in range(len(slots)):
         for word in range(CODE_WORDS):
             codes[item, word] = np.uint64(0)
         for j in range(count):
-            slot, place, word = np.uint64(slots[item, j]), np.uint64(j & 63), j >> 6
+            slot = mix(np.uint64(slots[item, j]) + np.uint64(j + 1) * GOLDEN)
+            place, word = np.uint64(j & 63), j >> 6
             codes[item, word] |= (slot & _ONE) << place
             codes[item, word + 2] |= ((slot & _SECOND) >> _ONE) << place
 
@@ -85,5 +91,5 @@ def sampled_codes(words: U64Array, bits: int, seed: int) -> U64Array:
     if bits <= CODE_BITS:
         return codes_of_bits(words)
     places = positions(bits, 1, CODE_BITS, seed ^ _SAMPLE_SEED)[0]
-    found = (words[:, places >> 6] >> (places & 63).astype(np.uint64)) & _ONE
+    found = np.ascontiguousarray(words[:, places >> 6] >> (places & 63).astype(np.uint64)) & _ONE
     return np.packbits(found.astype(np.uint8), axis=1, bitorder="little").view(np.uint64)

@@ -1,0 +1,47 @@
+"""A scan counts the slots in which codes differ, of every item in segments and in the table."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from lookalike import Index
+from lookalike.index import log_store
+from lookalike.index.code_scan import CodeScan, scan_codes
+from lookalike.kernels.addresses import address_of
+from tests.reference.bits import slots_differing
+
+
+@pytest.mark.parametrize("numbers", [True, False])
+@pytest.mark.parametrize("width", [4, 8])
+def test_differences_are_those_of_the_twin(numbers: bool, width: int) -> None:
+    rng = np.random.default_rng(width)
+    signatures = rng.integers(0, 2**64, (50, width), dtype=np.uint64)
+    code = signatures[7, -4:] ^ np.array([0, 3, 0, 1], np.uint64)
+    apart, having = np.empty(50, np.uint16), np.zeros(257, np.int64)
+    scan_codes(
+        address_of(signatures) + 8 * (width - 4), 8 * width, 50, code, int(numbers), apart, having
+    )  # fmt: skip
+    expected = [slots_differing(code.tolist(), each, numbers=numbers) for each in signatures[:, -4:].tolist()]
+    assert apart.tolist() == expected
+    assert having.tolist() == [expected.count(d) for d in range(257)]
+
+
+def test_a_scan_looks_at_segments_and_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log_store, "_FIRST_TABLE", 16)
+    monkeypatch.setattr(log_store, "_LAST_TABLE", 64)
+    rng = np.random.default_rng(3)
+    items = [rng.choice(60, 30, replace=False).tolist() for _ in range(120)]
+    index = Index.create(threshold=0.7)
+    index.add_many(enumerate(items))
+    found = index._sketched(items).codes
+    assert found is not None
+    codes = found.tolist()
+    scan = CodeScan(index._store.view(), found[0], numbers=True)
+    apart = [slots_differing(codes[0], each, numbers=True) for each in codes]
+    assert scan.having.tolist() == [apart.count(d) for d in range(257)]
+    for low, high in ((-1, 0), (0, 60), (60, 256), (-1, 256)):
+        places, addresses = scan.between(low, high)
+        assert len(places) == len(addresses)
+        ids = [index._store.view().item(place).id for place in places.tolist()]
+        assert ids == [i for i, d in enumerate(apart) if low < d <= high]
