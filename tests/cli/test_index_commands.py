@@ -54,6 +54,16 @@ def test_a_built_index_is_asked_for_a_text_a_file_or_a_stream(run: Run, built: P
     assert "none of 3 items" in run("index", "query", str(built), "something else").err
 
 
+def test_the_nearest_items_need_not_match(run: Run, built: Path) -> None:
+    half = " ".join(TEXTS["c"].split()[:5])
+    assert "none of 3 items" in run("index", "query", str(built), half).err
+    done = run("index", "query", str(built), half, "--nearest", "-k", "1")
+    assert "1 of 3 items are nearest (recall 1.000)" in done.out
+    line = run("index", "query", str(built), "-", "--nearest", stdin=json.dumps(half).encode()).json
+    assert line["matches"][0]["id"] == "c"
+    assert line["recall"] == 1.0
+
+
 def test_items_are_added_removed_and_expire(run: Run, built: Path, tmp_path: Path) -> None:
     more = tmp_path / "more.csv"
     more.write_text("id,text\n7,one more text of some length\n8,and another text of some length\n")

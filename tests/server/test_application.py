@@ -25,6 +25,15 @@ def test_a_query_gives_matches_with_similarity_and_payload(server: Server) -> No
     assert server.ask("POST", "/v1/query", {"item": "nothing like it at all, nowhere"}).json["matches"] == []
 
 
+def test_the_nearest_are_those_of_all_items(server: Server) -> None:
+    told = server.ask("POST", "/v1/nearest", {"item": CAT + " and some more words", "k": 1})
+    assert told.status == 200
+    assert [match["id"] for match in told.json["matches"]] == ["cat"]
+    assert told.json["recall"] >= 0.95
+    more = server.ask("POST", "/v1/nearest", {"item": CAT, "recall": 1, "threshold": 0.99}).json
+    assert [match["id"] for match in more["matches"]] == ["cat"]
+
+
 def test_seen_adds_what_is_new_and_finds_what_is_not(server: Server) -> None:
     text = "a text that nobody has seen before this test was run"
     assert server.ask("POST", "/v1/seen", {"id": "new", "item": text, "payload": 1}).json == {
@@ -129,6 +138,12 @@ BAD_REQUESTS: list[tuple[str, str, Any, int, str]] = [
     ("POST", "/v1/query", {"item": CAT, "threshold": 1.5}, 400, "invalid-option"),
     ("POST", "/v1/query", {"item": CAT, "k": 0}, 400, "invalid-option"),
     ("POST", "/v1/query", {"item": CAT, "k": True}, 400, "invalid-option"),
+    ("POST", "/v1/nearest", {"k": 3}, 400, "malformed"),
+    ("POST", "/v1/nearest", {"item": [True]}, 400, "invalid-item"),
+    ("POST", "/v1/nearest", {"item": CAT, "k": 10_001}, 400, "invalid-option"),
+    ("POST", "/v1/nearest", {"item": CAT, "recall": 0}, 400, "invalid-option"),
+    ("POST", "/v1/nearest", {"item": CAT, "recall": 1.1}, 400, "invalid-option"),
+    ("POST", "/v1/nearest", {"item": CAT, "threshold": -0.5}, 400, "invalid-option"),
     ("POST", "/v1/query", {"item": "x" * 60_000}, 413, "too-large"),
     ("POST", "/v1/query", {"item": "x" * 200_000}, 413, "too-large"),
     ("POST", "/v1/query", {"item": "x" * 5_000_000}, 413, "too-large"),

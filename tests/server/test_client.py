@@ -57,6 +57,9 @@ def test_a_client_does_what_an_index_does(server: Server, kind: Any) -> None:
         answer = index.query(text, threshold=0.7, k=1)
         assert answer == [Match(f"{name}/1", 1.0, {"n": 1})]
         assert (answer.compared >= 1, answer.complete) == (True, True)
+        near = index.nearest(text + " that nobody has seen", 1)
+        assert [match.id for match in near] == [f"{name}/1"]
+        assert near.recall is not None and near.recall >= 0.95
         index.replace(f"{name}/1", text, "other")
         assert index.get(f"{name}/1") == "other"
         with pytest.raises(InputError, match="already"):

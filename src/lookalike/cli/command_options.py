@@ -23,7 +23,7 @@ from lookalike.options import (
     PlanOptions,
     TextOptions,
 )
-from lookalike.options.allowed import Whole
+from lookalike.options.allowed import Number, Whole
 from lookalike.options.option_table import EXPERT, LARGE, MATCHING, READING, Entry, Option, entries, without_none
 
 __all__ = [
@@ -298,7 +298,18 @@ class IndexQueryCommand(IndexArgument, Json, total=False):
         float | None, Option("Similarity (or distance) to ask for, instead of that of the index.", short="-t")
     ]
     k: Annotated[int | None, Option("Only the best k matches.", check=Whole(1), short="-k")]
-    examine: Annotated[int, Option("Candidates to compare at the most; 0 for all.", default=300, check=Whole(0))]
+    nearest: Annotated[
+        bool, Option("The k most similar items, however little that is; 10 unless k is given.", default=False)
+    ]
+    recall: Annotated[
+        float, Option("Chance that one of the nearest is found.", default=0.95, check=Number(0.0, up_to=1.0))
+    ]
+    examine: Annotated[
+        int | None,
+        Option(
+            "Candidates to compare at the most; 0 for all, as it is with --nearest.", check=Whole(0), stands_for="300"
+        ),
+    ]
 
 
 class IndexRemoveCommand(IndexArgument, WaitOption, Quiet, total=False):

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -77,15 +78,14 @@ def query(**given: Unpack[IndexQueryCommand]) -> None:
     line of standard output is an object with that `id` and the `matches`, in the same order.
 
     Example: lookalike index query seen.idx page.txt -k 5
+    Example: lookalike index query seen.idx page.txt --nearest
     """
     values = checked(IndexQueryCommand, given)
-    asked = {"threshold": values["threshold"], "k": values["k"], "examine": values["examine"] or None}
     with _opened(values, readonly=True) as index:
         if values["text"] == "-":
-            _stream(index, asked)
+            _stream(partial(_asked_many, index, values))
             return
-        item = _item(typed(values["text"]))
-        answer = index.query(item, **asked)
+        (answer,) = _asked_many(index, values, [_item(typed(values["text"]))])
         if values["json"]:
             _print_line(_told(answer))
             return
@@ -269,7 +269,16 @@ def _item(given: str) -> str:
         return given
 
 
-def _stream(index: Index, asked: dict[str, Any]) -> None:
+def _asked_many(index: Index, values: dict[str, Any], items: list[Any]) -> list[Answer]:
+    """The matches of items, or those that are nearest."""
+    threshold, k, examine = values["threshold"], values["k"], values["examine"]
+    if values["nearest"]:
+        asked = {"recall": values["recall"], "examine": examine or None}
+        return [index.nearest(item, k or 10, threshold, **asked) for item in items]
+    return index.query_many(items, threshold, k, **({} if examine is None else {"examine": examine or None}))
+
+
+def _stream(ask: Callable[[list[Any]], list[Answer]]) -> None:
     """Answer lines as they come: what is read together is answered together."""
     number = 0
     for lines in _read_together(sys.stdin.buffer):
@@ -278,7 +287,7 @@ def _stream(index: Index, asked: dict[str, Any]) -> None:
             number += 1
             if line.strip():
                 queries.append(_query_of(line, number))
-        answers = index.query_many([item for _, item in queries], **asked)
+        answers = ask([item for _, item in queries])
         for (name, _), answer in zip(queries, answers, strict=True):
             _print_line({"id": name} | _told(answer))
         sys.stdout.flush()
@@ -310,7 +319,8 @@ def _query_of(line: bytes, number: int) -> tuple[Any, Any]:
 
 
 def _told(answer: Answer) -> dict[str, Any]:
-    return {"matches": [match._asdict() for match in answer], "compared": answer.compared, "left_out": answer.left_out}
+    told = {"matches": [match._asdict() for match in answer], "compared": answer.compared, "left_out": answer.left_out}
+    return told if answer.recall is None else told | {"recall": answer.recall}
 
 
 def _print_line(data: Any) -> None:
@@ -330,7 +340,8 @@ def _show(index: Index, answer: Answer) -> None:
         if any(match.payload is not None for match in answer):
             columns["payload"] = [plain_json.dumps(match.payload, ensure_ascii=False) for match in answer]
         table = pa.table(columns)
-        show_table(table, title=f"{len(answer):,} of {len(index):,} items match, best first")
+        found = "match" if answer.recall is None else f"are nearest (recall {answer.recall:.3f})"
+        show_table(table, title=f"{len(answer):,} of {len(index):,} items {found}, best first")
     else:
         say(f"none of {len(index):,} items is like this")
     if answer.left_out:

@@ -43,6 +43,7 @@ class Application:
         self._service, self._access = service, access
         self._direct: dict[str, Callable[[bytes], Awaitable[bytes]]] = {
             "/v1/query": service.query,
+            "/v1/nearest": service.nearest,
             "/v1/seen": service.seen,
         }
         self._endpoints = {each.path: each for each in ENDPOINTS if each.method == "POST"}

@@ -14,9 +14,11 @@ from lookalike.server.request_error import RequestError
 from lookalike.server.wire import encoded
 
 __all__ = [
+    "AskedNearest",
     "AskedQuery",
     "Operation",
     "Verb",
+    "asked_nearest",
     "asked_operation",
     "asked_query",
     "check_form",
@@ -28,7 +30,9 @@ Verb = Literal["add", "replace", "remove", "seen"]
 
 _NUMBER = 8
 _k = Whole(1)
+_nearest_k = Whole(1, 10_000)
 _similarity = Number(0.0, up_to=1.0)
+_chance = Number(0.0, up_to=1.0)
 
 
 class AskedQuery(NamedTuple):
@@ -37,6 +41,15 @@ class AskedQuery(NamedTuple):
     item: Any
     threshold: float | None
     k: int | None
+
+
+class AskedNearest(NamedTuple):
+    """Whose nearest items to look for."""
+
+    item: Any
+    k: int
+    threshold: float | None
+    recall: float
 
 
 class Operation(NamedTuple):
@@ -51,12 +64,29 @@ class Operation(NamedTuple):
 def asked_query(told: Any, max_item: int) -> AskedQuery:
     """The query that {"item", "threshold"?, "k"?} stands for."""
     _check_fields(told, ("item",), ("item", "threshold", "k"))
-    threshold, k = told.get("threshold"), told.get("k")
-    if threshold is not None and (type(threshold) not in (float, int) or not _is_finite(threshold)):
-        raise OptionError(f"threshold is {threshold!r:.40}: it must be a number")
+    k = told.get("k")
     if k is not None:
         _k("k", k)
-    return AskedQuery(_checked_item(told["item"], max_item), threshold, k)
+    return AskedQuery(_checked_item(told["item"], max_item), _number_of(told, "threshold"), k)
+
+
+def asked_nearest(told: Any, max_item: int) -> AskedNearest:
+    """The search that {"item", "k"?, "threshold"?, "recall"?} stands for."""
+    _check_fields(told, ("item",), ("item", "k", "threshold", "recall"))
+    k, recall = told.get("k"), _number_of(told, "recall")
+    if k is not None:
+        _nearest_k("k", k)
+    if recall is not None:
+        _chance("recall", recall)
+    item = _checked_item(told["item"], max_item)
+    return AskedNearest(item, 10 if k is None else k, _number_of(told, "threshold"), 0.95 if recall is None else recall)
+
+
+def _number_of(told: Any, name: str) -> float | None:
+    value: float | None = told.get(name)
+    if value is not None and (type(value) not in (float, int) or not _is_finite(value)):
+        raise OptionError(f"{name} is {value!r:.40}: it must be a number")
+    return value
 
 
 def asked_operation(verb: Verb, told: Any, max_item: int, id: str | int | None = None) -> Operation:

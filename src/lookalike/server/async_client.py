@@ -55,6 +55,13 @@ class AsyncClient:
         """The same for many items."""
         return [answer for call in calls.call_query_many(items, threshold, k) for answer in await self._do(call)]
 
+    async def nearest(
+        self, item: Any, k: int = 10, threshold: float | None = None, *, recall: float = 0.95
+    ) -> Answer:  # fmt: skip
+        """The items that are most like this one, best first; see `Index.nearest`."""
+        answer: Answer = await self._do(calls.call_nearest(item, k, threshold, recall))
+        return answer
+
     async def seen(self, id: str | int, item: Any, payload: Any = None) -> Any:
         """The first match of an item, or None; then it was added, in one step with the look."""
         return await self._do(calls.call_seen(id, item, payload))

@@ -54,6 +54,13 @@ class Client:
         """The same for many items."""
         return [answer for call in calls.call_query_many(items, threshold, k) for answer in self._do(call)]
 
+    def nearest(
+        self, item: Any, k: int = 10, threshold: float | None = None, *, recall: float = 0.95
+    ) -> Answer:  # fmt: skip
+        """The items that are most like this one, best first; see `Index.nearest`."""
+        answer: Answer = self._do(calls.call_nearest(item, k, threshold, recall))
+        return answer
+
     def seen(self, id: str | int, item: Any, payload: Any = None) -> Any:
         """The first match of an item, or None; then it was added, in one step with the look."""
         return self._do(calls.call_seen(id, item, payload))

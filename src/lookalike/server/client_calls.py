@@ -30,6 +30,7 @@ __all__ = [
     "call_add",
     "call_add_many",
     "call_get",
+    "call_nearest",
     "call_query",
     "call_query_many",
     "call_remove",
@@ -141,6 +142,12 @@ def call_query_many(items: Iterable[Any], threshold: float | None, k: int | None
     for some in _some(items):
         body = encoded({"items": [_query(item, threshold, k) for item in some]})
         yield Call("POST", "/v1/query/batch", body, True, _answers)
+
+
+def call_nearest(item: Any, k: int, threshold: float | None, recall: float) -> Call:
+    """Ask for the items that are most like one."""
+    body = encoded(_query(item, threshold, k) | {"recall": recall})
+    return Call("POST", "/v1/nearest", body, True, answer_from_json)
 
 
 def call_seen(id: str | int, item: Any, payload: Any) -> Call:

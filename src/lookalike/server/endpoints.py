@@ -21,6 +21,7 @@ class Endpoint(NamedTuple):
 ENDPOINTS = (
     Endpoint("POST", "/v1/query", "read", "The items that are like this one, best first"),
     Endpoint("POST", "/v1/query/batch", "read", "The same for many items, as a list or as a stream of lines"),
+    Endpoint("POST", "/v1/nearest", "read", "The items that are most like this one, however little that is"),
     Endpoint("POST", "/v1/seen", "write", "The first match of an item; without one the item is added, in one step"),
     Endpoint("POST", "/v1/seen/batch", "write", "The same for many items, as a list or as a stream of lines"),
     Endpoint("POST", "/v1/items/batch", "write", "Store many items, as a list or as a stream of lines"),

@@ -127,6 +127,7 @@ _REPLACING = {("PUT", "/v1/items/{id}"), ("POST", "/v1/items/batch")}
 _BODIES: dict[tuple[str, str], tuple[str | None, str]] = {
     ("POST", "/v1/query"): ("Query", "Answer"),
     ("POST", "/v1/query/batch"): ("Queries", "Answers"),
+    ("POST", "/v1/nearest"): ("Nearest", "Answer"),
     ("POST", "/v1/seen"): ("NewItem", "Seen"),
     ("POST", "/v1/seen/batch"): ("NewItems", "SeenMany"),
     ("POST", "/v1/items/batch"): ("NewItems", "StoredMany"),
@@ -167,11 +168,17 @@ def _schemas(limits: RequestLimits) -> dict[str, _Json]:
         ("item",), item=_ref("ItemValue"), threshold={"type": ["number", "null"]},
         k={"type": ["integer", "null"], "minimum": 1},
     )  # fmt: skip
+    chance = {"type": ["number", "null"], "exclusiveMinimum": 0, "maximum": 1}
+    nearest = _object(
+        ("item",), item=_ref("ItemValue"), threshold={"type": ["number", "null"]}, recall=chance,
+        k={"type": ["integer", "null"], "minimum": 1, "maximum": 10_000},
+    )  # fmt: skip
     yes = {"type": "boolean"}
     most = {"type": "array", "maxItems": limits.max_batch}
     return {
         "ItemValue": item,
         "Query": query,
+        "Nearest": nearest,
         "Queries": _object(("items",), items=most | {"items": _ref("Query")}),
         "NewItem": _object(("id", "item"), id=named, **content),
         "NewItems": _object(("items",), items=most | {"items": _ref("NewItem")}),
@@ -179,7 +186,7 @@ def _schemas(limits: RequestLimits) -> dict[str, _Json]:
         "Match": match,
         "Answer": _object(
             ("matches", "compared", "left_out"), matches={"type": "array", "items": _ref("Match")},
-            compared={"type": "integer"}, left_out={"type": "integer"},
+            compared={"type": "integer"}, left_out={"type": "integer"}, recall={"type": "number"},
         ),
         "Answers": _results("Answer"),
         "Seen": _object(("match", "added"), match={"anyOf": [_ref("Match"), {"type": "null"}]}, added=yes),

@@ -20,16 +20,18 @@ class RequestLimits:
         max_body: bytes of a body, and of a line of a stream.
         max_item: bytes of one item, as JSON.
         max_batch: items of a batch.
+        max_examined: items that are compared for the nearest of one: some tenths of a second.
         request_time: seconds in which a body has to arrive, a stream has to go on, and an end has to be found.
     """
 
     max_body: int = 10_000_000
     max_item: int = 1_000_000
     max_batch: int = 10_000
+    max_examined: int = 200_000
     request_time: float = 30.0
 
     def __post_init__(self) -> None:
-        for name in ("max_body", "max_item", "max_batch"):
+        for name in ("max_body", "max_item", "max_batch", "max_examined"):
             Whole(1)(name, getattr(self, name))
         Number(0.0)("request_time", self.request_time)
 

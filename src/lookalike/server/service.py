@@ -15,8 +15,10 @@ from lookalike import __version__
 from lookalike.index.answers import Answer
 from lookalike.index.index import Index
 from lookalike.server.asked import (
+    AskedNearest,
     AskedQuery,
     Operation,
+    asked_nearest,
     asked_operation,
     asked_query,
     check_form,
@@ -60,6 +62,11 @@ class Service:
         if len(body) > _LARGE:
             return encoded(await self._in_thread(self._answer, asked))
         return encoded(self._answer(asked))
+
+    async def nearest(self, body: bytes) -> bytes:
+        """The items that are most like one; by a thread, since it may have to look at all."""
+        asked = asked_nearest(parsed(body), self.limits.max_item)
+        return encoded(await self._in_thread(self._nearest, asked))
 
     async def seen(self, body: bytes) -> bytes:
         """The first match of an item, which is added if there is none."""
@@ -127,6 +134,18 @@ class Service:
         check_form(recipe, asked.item)
         check_threshold(recipe, asked.threshold)
         return answer_to_json(self._index.query(*asked))
+
+    def _nearest(self, asked: AskedNearest) -> dict[str, Any]:
+        recipe = self._index.recipe
+        if recipe is None:
+            return answer_to_json(Answer(recall=1.0))
+        check_form(recipe, asked.item)
+        check_threshold(recipe, asked.threshold)
+        return answer_to_json(
+            self._index.nearest(
+                asked.item, asked.k, asked.threshold, recall=asked.recall, examine=self.limits.max_examined
+            )
+        )
 
     def _answers(self, queries: list[Any]) -> list[dict[str, Any]]:
         return [

@@ -84,9 +84,10 @@ def match_from_json(told: Mapping[str, Any]) -> Match | Near:
 def answer_to_json(answer: Answer) -> dict[str, Any]:
     """The answer to a query."""
     matches = [match_to_json(match) for match in answer]
-    return {"matches": matches, "compared": answer.compared, "left_out": answer.left_out}
+    told = {"matches": matches, "compared": answer.compared, "left_out": answer.left_out}
+    return told if answer.recall is None else told | {"recall": answer.recall}
 
 
 def answer_from_json(told: Mapping[str, Any]) -> Answer:
     """The same the other way."""
-    return Answer(map(match_from_json, told["matches"]), told["compared"], told["left_out"])
+    return Answer(map(match_from_json, told["matches"]), told["compared"], told["left_out"], told.get("recall"))
