@@ -302,6 +302,7 @@ TWINS = {
     "append_records": "tests.reference.indexing:record",
     "check_records": "tests.reference.indexing:record",
     "gather_rows": "tests.reference.indexing:gathered",
+    "store_text": "lookalike.index.log_store:LogStore",
     "code_rows": "tests.reference.bits:code",
     "scan_codes": "tests.reference.bits:slots_differing",
 }

@@ -184,7 +184,7 @@ def test_a_step_that_was_interrupted_does_not_hide_its_item(tmp_path: Path, monk
     """Ctrl-C between the log and the table: the item must not be in one of them only."""
     index = filled(tmp_path / "index", 3)
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(RecentTable, "add", _interrupted)
+        patch.setattr(RecentTable, "added", _interrupted)
         index.add(3, text_of(3), 0)
     with contextlib.suppress(OutputError):
         for number in range(4, 80):

@@ -29,7 +29,7 @@ from lookalike.errors import InputError, OptionError, OutputError
 from lookalike.index.answers import Answer, Match, Near
 from lookalike.index.index_certificate import IndexCertificate, certificate
 from lookalike.index.index_folder import FolderMedium, create_folder, is_index, lay_out
-from lookalike.index.index_items import IdBytes, bytes_of_payloads, check_form, payload_of, values_of
+from lookalike.index.index_items import IdBytes, bytes_of_payloads, check_form, id_bytes, payload_of, values_of
 from lookalike.index.index_log import NewItems
 from lookalike.index.index_search import MOST_ENTRIES, ScoredPlaces, Searching
 from lookalike.index.item_kind import ItemKind, decided_recipe, told_recipe
@@ -278,8 +278,7 @@ class Index:
         if own is None or not size:
             self.store_new(self._prepared([id], [item], [payload]))
         else:
-            new = Prepared([id], IdBytes([id]), own.encoded(size), bytes_of_payloads([payload]))
-            self.store_new(new, own=own)
+            self._store_text(own, size, id, payload)
         self._commit()
 
     def add_many(self, items: Iterable[tuple[Any, ...]]) -> int:
@@ -391,7 +390,18 @@ class Index:
         names, found = IdBytes(ids), self._sketched(values, ids, decide=True)
         return Prepared(ids, names, self._known().codec.encode(found), bytes_of_payloads(payloads))
 
-    def store_new(self, new: Prepared, *, replacing: bool = False, own: TextLookup | None = None) -> None:
+    def _store_text(self, own: TextLookup, size: int, id: str | int, payload: Any) -> None:
+        """Store the text that was sketched last, in one step where that can be done."""
+        name = id_bytes(id)
+        if name is not None:
+            told = b"" if payload is None else bytes_of_payloads([payload])[0].tobytes()
+            with self._lock:
+                if self._store.add_text(own, name, told, time.time_ns() // 1_000_000):
+                    return
+        new = Prepared([id], IdBytes([id]), own.encoded(size), bytes_of_payloads([payload]))
+        self.store_new(new)
+
+    def store_new(self, new: Prepared, *, replacing: bool = False) -> None:
         """Store items that are prepared."""
         ids, names, encoded, (payload_bytes, payload_starts) = new
         keys = encoded.keys
@@ -408,7 +418,7 @@ class Index:
             if len(ids) > 1 and len(set(ids)) < len(ids):
                 twice = next(each for position, each in enumerate(ids) if each in ids[:position])
                 raise InputError(f"the id {twice!r} is given twice")
-            there = [] if own is not None and own.is_new(self._store.view()) else self._places_of_ids(ids, keys)
+            there = self._places_of_ids(ids, keys)
             if not replacing and any(place is not None for place in there):
                 taken = next(each for each, place in zip(ids, there, strict=True) if place is not None)
                 raise InputError(f"the id {taken!r} is there already: use replace to put another item in its place")
@@ -514,10 +524,11 @@ class Index:
                 assert found is not None
                 hits = next(self._searching(kind).hits(found, kind.least, most=EXAMINED, until=1, view=view))
             answer = self._told(view, hits, 1)[0] if len(hits.places) else None
-            if answer is None:
-                encoded = own.encoded(size) if own is not None and size else kind.codec.encode(_given(found))
-                new = Prepared([id], IdBytes([id]), encoded, bytes_of_payloads([payload]))
-                self.store_new(new, own=own if size else None)
+            if answer is None and own is not None and size:
+                self._store_text(own, size, id, payload)
+            elif answer is None:
+                encoded = kind.codec.encode(_given(found))
+                self.store_new(Prepared([id], IdBytes([id]), encoded, bytes_of_payloads([payload])))
         # What was found may have been added just now, and counts only when it is safe.
         self._commit()
         return answer

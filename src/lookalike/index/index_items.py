@@ -22,14 +22,35 @@ from lookalike.represent.elements import hash_raw, hash_spans
 from lookalike.spec import C1
 from lookalike.types import I64Array, U8Array, U64Array
 
-__all__ = ["IdBytes", "bytes_of_parts", "bytes_of_payloads", "check_form", "payload_of", "recipe_for", "values_of"]
+__all__ = [
+    "INTEGER_SALT",
+    "IdBytes",
+    "bytes_of_parts",
+    "bytes_of_payloads",
+    "check_form",
+    "id_bytes",
+    "payload_of",
+    "recipe_for",
+    "values_of",
+]
 
 LONGEST_ID = 1000
-_INTEGER = np.uint64(0x1D_0000_0000_0001)
+# What tells the key of an integer from that of the same bytes as a string.
+INTEGER_SALT = np.uint64(0x1D_0000_0000_0001)
 # Forms of which one may be told from the other only by all items together.
 _ALIKE = ({"sets", "columns"}, {"bags", "sets"}, {"vectors", "sets"}, {"vectors", "columns"}, {"bits", "columns"})
 _NO_INTEGER = np.zeros(1, np.uint8)
 _NOTHING = np.empty(0, np.uint8), np.zeros(2, np.int64)
+
+
+def id_bytes(id: Any) -> tuple[bytes, int] | None:
+    """An id as bytes, and whether it is an integer; None if it is one that has to be looked at more closely."""
+    if type(id) is str:
+        raw = id.encode("utf-8", "surrogatepass")
+        return (raw, 0) if 0 < len(raw) <= LONGEST_ID else None
+    if type(id) is int and -(2**63) <= id < 2**63:
+        return id.to_bytes(8, "little", signed=True), 1
+    return None
 
 
 class IdBytes:
@@ -64,7 +85,7 @@ class IdBytes:
                 raise InputError(f"an id is {each!r}, a {type(each).__name__}: ids are strings or whole numbers")
         self.integers = integers
         self.bytes, self.starts = bytes_of_parts(parts)
-        self.keys = hash_raw(self.bytes, self.starts)[:, 0] ^ (integers.astype(np.uint64) * _INTEGER)
+        self.keys = hash_raw(self.bytes, self.starts)[:, 0] ^ (integers.astype(np.uint64) * INTEGER_SALT)
 
 
 def bytes_of_parts(parts: Sequence[bytes]) -> tuple[U8Array, I64Array]:

@@ -304,6 +304,10 @@ class IndexLog:
             volume.data[: len(volume.data) // 2 * 2].view(np.uint16)[spots >> 1] = GONE
             self._mark(volume.number)
 
+    def mark_last(self) -> None:
+        """The last volume was written to."""
+        self._mark(self.last.number)
+
     def _mark(self, number: int) -> None:
         with self._marking:
             self._dirty[number] = self._dirty.get(number, 0) + 1

@@ -102,40 +102,48 @@ class Searching:
         most: int, until: int,
     ) -> Iterator[ScoredPlaces]:  # fmt: skip
         assert isinstance(found.items, Sets)
-        sets = self.codec.query_sets(found.items)
+        # Only sets that have candidates need to be sorted. Those between two of them have no places.
+        asked = start + np.flatnonzero(np.diff(candidates.ends[start : upto + 1]))
+        sets = self.codec.query_sets(_taken(found.items, asked))
+        ends = np.append(candidates.ends[asked], candidates.ends[upto])
         inside = int(self.codec.recipe.measure == "containment")
-        ends = candidates.ends
-        room = int(ends[upto])
+        room = int(ends[-1])
         chosen, apart, which = np.empty((3, room), np.int64)
-        scores, hit_ends = np.empty(room, np.float64), np.zeros(upto + 1, np.int64)
-        compared = np.zeros(2 * upto, np.int64)
-        query = start
-        while query < upto:
-            query = score_sets(
-                query, candidates.places, candidates.signatures, ends, view.addresses, PUBLIC_KEY,
-                sets.offsets[: upto + 1], sets.values, sets.signatures.reshape(-1), threshold, inside, most, until,
-                self.scratch, chosen, apart, which, scores, hit_ends, compared,
+        scores, hit_ends = np.empty(room, np.float64), np.zeros(len(asked) + 1, np.int64)
+        compared = np.zeros(2 * len(asked), np.int64)
+        done = 0
+        while done < len(asked):
+            done = score_sets(
+                done, candidates.places, candidates.signatures, ends, view.addresses, PUBLIC_KEY, sets.offsets,
+                sets.values, sets.signatures.reshape(-1), threshold, inside, most, until, self.scratch, chosen, apart,
+                which, scores, hit_ends, compared,
             )  # fmt: skip
-            if query < 0:
-                raise damaged(int(candidates.places[-1 - query]))
-            if query < upto:
+            if done < 0:
+                raise damaged(int(candidates.places[-1 - done]))
+            if done < len(asked):
                 self.scratch = np.empty(2 * len(self.scratch), np.uint64)
-        left_outs = (candidates.left_out[:upto] + compared[1::2]).tolist()
-        sizes, hit_counts, counts = found.sizes.tolist(), hit_ends.tolist(), compared[::2].tolist()
+        sizes, hit_counts = found.sizes.tolist(), hit_ends.tolist()
+        left_outs, looked = candidates.left_out.tolist(), compared.tolist()
+        places_of = dict(zip(asked.tolist(), range(len(asked)), strict=True))
         for query in range(start, upto):
             if not sizes[query]:
                 yield self._copies(view, found, candidates, query)
                 continue
-            begin, end, left_out = hit_counts[query], hit_counts[query + 1], left_outs[query]
+            place = places_of.get(query, -1)
+            if place < 0:
+                yield ScoredPlaces(_NO_PLACES, _NO_SCORES, 0, left_outs[query])
+                continue
+            begin, end = hit_counts[place], hit_counts[place + 1]
+            compared_with, left_out = looked[2 * place], left_outs[query] + looked[2 * place + 1]
             if begin == end:
-                yield ScoredPlaces(_NO_PLACES, _NO_SCORES, counts[query], left_out)
+                yield ScoredPlaces(_NO_PLACES, _NO_SCORES, compared_with, left_out)
                 continue
             places, its = candidates.places[which[begin:end]], scores[begin:end]
             if end - begin == 1:
-                yield ScoredPlaces(places, its, counts[query], left_out)
+                yield ScoredPlaces(places, its, compared_with, left_out)
                 continue
             order = np.lexsort((places & _WHERE, -its))
-            yield ScoredPlaces(places[order], its[order], counts[query], left_out)
+            yield ScoredPlaces(places[order], its[order], compared_with, left_out)
 
     def _score_others(
         self, view: View, found: ItemSketches, candidates: Candidates, start: int, upto: int, threshold: float,
@@ -182,3 +190,14 @@ class Searching:
     def judge_identical(self) -> float:
         """The score of two items that are identical."""
         return 0.0 if self.codec.recipe.traits.is_distance else 1.0
+
+
+def _taken(sets: Sets, rows: I64Array) -> Sets:
+    """Some of the sets, in their order."""
+    if len(rows) == len(sets):
+        return sets
+    wanted = np.zeros(len(sets), np.bool_)
+    wanted[rows] = True
+    offsets = np.concatenate([[0], np.cumsum(sets.sizes[rows])]).astype(np.int64)
+    values = sets.values[sets.offsets[0] : sets.offsets[-1]][np.repeat(wanted, sets.sizes)]
+    return Sets(offsets, values, sets.fingerprints[rows])

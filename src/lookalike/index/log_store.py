@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -36,6 +36,9 @@ from lookalike.index.segments import (
 from lookalike.index.shared_state import SharedState
 from lookalike.index.store_view import Candidates, View
 from lookalike.types import I64Array, U64Array
+
+if TYPE_CHECKING:
+    from lookalike.index.text_lookup import TextLookup
 
 __all__ = ["LogStore", "new_manifest"]
 
@@ -189,6 +192,29 @@ class LogStore:
             while done < len(places):
                 done = self._append(items, places, done, replaced)
             self._written += 1
+
+    def add_text(self, text: TextLookup, name: tuple[bytes, int], payload: bytes, moment: int) -> bool:
+        """The same for the text that was sketched last, if its id is new and there is room for it; whether it was."""
+        with self._mutex:
+            self._check_writable()
+            view = self._view
+            table = view.table
+            if table is None or not self.log.volumes:
+                return False
+            count = table.count
+            try:
+                if count == table.capacity or text.store(view, name, payload, moment, self.log.last, table, count):
+                    return False
+                table.added(count + 1)
+                self.log.mark_last()
+                self._count(1)
+                if count + 1 == table.capacity:
+                    self._flush()
+            except BaseException as error:
+                self.fail(error)
+                raise
+            self._written += 1
+        return True
 
     def _append(self, items: NewItems, places: U64Array, begin: int, replaced: U64Array | None) -> int:
         """Append as many items as table and volume have room for; the first that was not."""

@@ -24,7 +24,7 @@ from lookalike.spec import GOLDEN
 from lookalike.verify.containment import containment
 from lookalike.verify.jaccard import jaccard
 
-__all__ = ["SLOTS", "TAKEN", "find_places", "find_rows", "score_sets"]
+__all__ = ["SLOTS", "TAKEN", "find_places", "find_rows", "look_in_segment", "look_in_table", "score_sets"]
 
 # Different candidates of one query that are taken at the most, and the slots of the hash table for them.
 TAKEN = 1 << 16
@@ -56,7 +56,7 @@ def _take(place, signature, table, slots, places, signatures, begun, count):
 
 
 @device
-def _look_in_segment(keys, query, first, last, fields, segment, most, state):
+def look_in_segment(keys, query, first, last, fields, segment, most, state):
     """Walk the buckets of one segment; `state` are the arrays and counters of `find_places`."""
     table, slots, places, signatures, begun, count, looked, left_out = state
     items, bits = fields[segment, 0], fields[segment, 1]
@@ -97,7 +97,7 @@ def _look_in_segment(keys, query, first, last, fields, segment, most, state):
 
 
 @device
-def _look_in_table(keys, query, first, last, recent, which, most, state):
+def look_in_table(keys, query, first, last, recent, which, most, state):
     """The same for a table of recent items."""
     table, slots, places, signatures, begun, count, looked, left_out = state
     # Read here and not by the caller: of two threads that tell one array of it, one would be told too little.
@@ -149,10 +149,10 @@ def find_places(
         count, looked, missed = begun, np.int64(0), np.int64(0)
         for which in range(len(recent)):
             state = (table, slots, places, signatures, begun, count, looked, missed)
-            count, looked, missed = _look_in_table(keys, query, first, last, recent, which, most, state)
+            count, looked, missed = look_in_table(keys, query, first, last, recent, which, most, state)
         for segment in range(len(segments)):
             state = (table, slots, places, signatures, begun, count, looked, missed)
-            count, looked, missed = _look_in_segment(keys, query, first, last, segments, segment, most, state)
+            count, looked, missed = look_in_segment(keys, query, first, last, segments, segment, most, state)
         for i in range(count - begun):
             table[slots[i]] = _ZERO
         left_out[query] = missed

@@ -30,10 +30,12 @@ __all__ = [
     "ELEMENT_BITS",
     "cut_elements",
     "gather_rows",
+    "pack_row",
     "pack_rows",
     "pack_sets",
     "packed_bytes",
     "packed_rows",
+    "packed_size",
     "unpack_at",
     "unpack_rows",
     "unpack_sets",
@@ -103,37 +105,42 @@ def packed_rows(offsets, starts):
     starts[len(offsets) - 1] = at
 
 
+@device
+def pack_row(values, begin, n, out, at):
+    """Write the sorted, cut elements values[begin : begin + n], packed, from out[at] on."""
+    for i in range(at, at + packed_size(n)):
+        poke(out, i, 0)
+    if n == 0:
+        return
+    upper = _upper_bits(n)
+    lower = np.uint64(ELEMENT_BITS - upper)
+    mask = (_ONE << lower) - _ONE
+    low = at + 8 * ((n + (1 << upper) + 63) >> 6)
+    # Lower bits wait here until there is a byte of them.
+    waiting, held = _ZERO, np.uint64(0)
+    for i in range(n):
+        x = peek(values, begin + i)
+        place = np.int64(x >> lower) + i
+        byte = at + (place >> 3)
+        poke(out, byte, np.uint64(peek(out, byte)) | (_ONE << np.uint64(place & 7)))
+        waiting |= (x & mask) << held
+        held += lower
+        while held >= np.uint64(8):
+            poke(out, low, waiting & _BYTE)
+            waiting >>= np.uint64(8)
+            held -= np.uint64(8)
+            low += 1
+    if held > _ZERO:
+        poke(out, low, waiting & _BYTE)
+
+
 @kernel(
     void(array_of(np.int64, readonly=True), array_of(np.uint64, readonly=True), array_of(np.int64), array_of(np.uint8))
 )
 def pack_rows(offsets, values, starts, out):
     """Write each sorted row of cut elements, packed, to out[starts[i] : starts[i + 1]]."""
     for row in range(len(offsets) - 1):
-        begin, n, at = offsets[row], offsets[row + 1] - offsets[row], starts[row]
-        for i in range(at, starts[row + 1]):
-            poke(out, i, 0)
-        if n == 0:
-            continue
-        upper = _upper_bits(n)
-        lower = np.uint64(ELEMENT_BITS - upper)
-        mask = (_ONE << lower) - _ONE
-        low = at + 8 * ((n + (1 << upper) + 63) >> 6)
-        # Lower bits wait here until there is a byte of them.
-        waiting, held = _ZERO, np.uint64(0)
-        for i in range(n):
-            x = peek(values, begin + i)
-            place = np.int64(x >> lower) + i
-            byte = at + (place >> 3)
-            poke(out, byte, np.uint64(peek(out, byte)) | (_ONE << np.uint64(place & 7)))
-            waiting |= (x & mask) << held
-            held += lower
-            while held >= np.uint64(8):
-                poke(out, low, waiting & _BYTE)
-                waiting >>= np.uint64(8)
-                held -= np.uint64(8)
-                low += 1
-        if held > _ZERO:
-            poke(out, low, waiting & _BYTE)
+        pack_row(values, offsets[row], offsets[row + 1] - offsets[row], out, starts[row])
 
 
 @kernel(void(array_of(np.int64, readonly=True), array_of(np.int64, readonly=True), array_of(np.uint64)))

@@ -20,11 +20,11 @@ import numpy as np
 
 from lookalike.errors import InputError
 from lookalike.kernels.addresses import address_of
-from lookalike.kernels.jit import kernel
+from lookalike.kernels.jit import device, kernel
 from lookalike.kernels.kinds import array_of, int64, void
 from lookalike.types import I64Array, U8Array, U32Array, U64Array
 
-__all__ = ["COUNT", "TABLE_FIELDS", "RecentTable", "table_bytes"]
+__all__ = ["COUNT", "TABLE_FIELDS", "RecentTable", "hang_item", "table_bytes"]
 
 _MAGIC = 0x3142_4154_4B4F_4F4C  # "LOOKTAB1"
 _HEADER = 16  # words
@@ -48,20 +48,25 @@ def table_bytes(capacity: int, bands: int, width: int) -> int:
     return sum(_lengths(capacity, bands, width))
 
 
-@kernel(void(array_of(np.uint64, 2, readonly=True), int64, int64, array_of(np.uint32, 2), array_of(np.uint32, 2)))
-def hang_items(keys, first, last, heads, following):
-    """Hang the items first … last - 1, whose keys are written, on the heads of their keys."""
-    bands = keys.shape[1]
+@device
+def hang_item(keys, item, heads, following):
+    """Hang an item, whose keys are written, on the heads of its keys."""
     bits = 0
     while (1 << bits) < heads.shape[1]:
         bits += 1
     # A shift by 64 bits is none.
     shift = np.uint64(63 - bits)
+    for band in range(keys.shape[1]):
+        head = np.int64((keys[item, band] >> np.uint64(1)) >> shift)
+        following[item, band] = heads[band, head]
+        heads[band, head] = np.uint32(item + 1)
+
+
+@kernel(void(array_of(np.uint64, 2, readonly=True), int64, int64, array_of(np.uint32, 2), array_of(np.uint32, 2)))
+def hang_items(keys, first, last, heads, following):
+    """Hang the items first … last - 1, whose keys are written, on the heads of their keys."""
     for item in range(first, last):
-        for band in range(bands):
-            head = np.int64((keys[item, band] >> np.uint64(1)) >> shift)
-            following[item, band] = heads[band, head]
-            heads[band, head] = np.uint32(item + 1)
+        hang_item(keys, item, heads, following)
 
 
 @dataclass(slots=True)
@@ -108,6 +113,15 @@ class RecentTable:
         )
 
     @property
+    def arrays(self) -> tuple[U64Array, U64Array, U64Array, U32Array, U32Array]:
+        """What an item is written to: keys, places, signatures, heads and what hangs on them."""
+        return self.keys, self.places, self.signatures, self.heads, self.following
+
+    def added(self, count: int) -> None:
+        """So many items are there now, whole: others may see them."""
+        self.head[COUNT] = count
+
+    @property
     def capacity(self) -> int:
         return len(self.places)
 
@@ -128,4 +142,4 @@ class RecentTable:
         self.places[first:last] = places
         self.signatures[first:last] = signatures
         hang_items(self.keys, first, last, self.heads, self.following)
-        self.head[COUNT] = last
+        self.added(last)

@@ -33,12 +33,14 @@ __all__ = [
     "ID_LENGTH",
     "INTEGER_ID",
     "LIVE",
+    "NO_ROOM",
     "PAYLOAD_LENGTH",
     "RECORD",
     "ROW_SIZE",
     "SPARE",
     "SYNCED",
     "TIME",
+    "append_record",
     "append_records",
     "check_records",
     "row_of",
@@ -50,6 +52,8 @@ RECORD = 32
 ID_LENGTH, CHECKSUM, LENGTH, PAYLOAD_LENGTH, ROW_SIZE, SYNCED, TIME = 2, 4, 8, 12, 16, 20, 24
 INTEGER_ID = 0xFFFF
 SPARE = 64
+# In the place of a place.
+NO_ROOM = np.uint64(2**64 - 1)
 _HALF = np.uint64(0xFFFFFFFF)
 _MIDDLE, _HIGH = np.uint64(16), np.uint64(48)
 
@@ -140,6 +144,32 @@ def row_of(record):
     return record + RECORD + name + ((np.int64(u32_at(record + PAYLOAD_LENGTH)) + 7) & -8)
 
 
+@device
+def append_record(
+    volume, state, number, key, moment, size, integer, ids, id_start, id_end, payloads, payload_start, payload_end,
+    rows, row_start, row_end,
+):  # fmt: skip
+    """Write one record to the end of a volume; its place, or NO_ROOM. See `append_records`."""
+    at = state[0]
+    name, payload, row = id_end - id_start, payload_end - payload_start, row_end - row_start
+    length = RECORD + ((name + 7) & -8) + ((payload + 7) & -8) + ((row + 7) & -8)
+    if at + length + SPARE > len(volume):
+        return NO_ROOM
+    _put_number(volume, at + ID_LENGTH, 2, INTEGER_ID if integer else name)
+    _put_number(volume, at + LENGTH, 4, length)
+    _put_number(volume, at + PAYLOAD_LENGTH, 4, payload)
+    _put_number(volume, at + ROW_SIZE, 4, size)
+    _put_number(volume, at + SYNCED, 4, state[1] >> 3)
+    _put_number(volume, at + TIME, 8, moment)
+    to = _put_bytes(volume, at + RECORD, ids, id_start, id_end)
+    to = _put_bytes(volume, to, payloads, payload_start, payload_end)
+    _put_bytes(volume, to, rows, row_start, row_end)
+    _put_number(volume, at + CHECKSUM, 4, _checksum(volume, at, length, number, key))
+    _put_number(volume, at, 2, LIVE)
+    state[0] = at + length
+    return place_of(number, at, size)
+
+
 _BYTES, _STARTS = array_of(np.uint8, readonly=True), array_of(np.int64, readonly=True)
 
 
@@ -160,25 +190,14 @@ def append_records(
     be read a little too far.
     """
     while item < len(sizes):
-        at = state[0]
-        name, payload = id_starts[item + 1] - id_starts[item], payload_starts[item + 1] - payload_starts[item]
-        row = row_starts[item + 1] - row_starts[item]
-        length = RECORD + ((name + 7) & -8) + ((payload + 7) & -8) + ((row + 7) & -8)
-        if at + length + SPARE > len(volume):
+        place = append_record(
+            volume, state, number, key, times[item], sizes[item], integers[item], ids, id_starts[item],
+            id_starts[item + 1], payloads, payload_starts[item], payload_starts[item + 1], rows, row_starts[item],
+            row_starts[item + 1],
+        )  # fmt: skip
+        if place == NO_ROOM:
             break
-        _put_number(volume, at + ID_LENGTH, 2, INTEGER_ID if integers[item] else name)
-        _put_number(volume, at + LENGTH, 4, length)
-        _put_number(volume, at + PAYLOAD_LENGTH, 4, payload)
-        _put_number(volume, at + ROW_SIZE, 4, sizes[item])
-        _put_number(volume, at + SYNCED, 4, state[1] >> 3)
-        _put_number(volume, at + TIME, 8, times[item])
-        to = _put_bytes(volume, at + RECORD, ids, id_starts[item], id_starts[item + 1])
-        to = _put_bytes(volume, to, payloads, payload_starts[item], payload_starts[item + 1])
-        _put_bytes(volume, to, rows, row_starts[item], row_starts[item + 1])
-        _put_number(volume, at + CHECKSUM, 4, _checksum(volume, at, length, number, key))
-        _put_number(volume, at, 2, LIVE)
-        places[item] = place_of(number, at, sizes[item])
-        state[0] = at + length
+        places[item] = place
         item += 1
     return item
 

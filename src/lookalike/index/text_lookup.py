@@ -12,12 +12,14 @@ import numpy as np
 
 from lookalike.collide.band import band_rows
 from lookalike.errors import InputError
-from lookalike.index.index_log import damaged
+from lookalike.index.index_log import Volume, damaged
 from lookalike.index.lookup import SLOTS, TAKEN, find_places, score_sets
 from lookalike.index.packed_sets import pack_rows, packed_rows
+from lookalike.index.recent_table import RecentTable
 from lookalike.index.row_codec import EncodedItems
 from lookalike.index.segments import ODD_WORDS
 from lookalike.index.store_view import View
+from lookalike.index.text_store import MAYBE_THERE, store_text
 from lookalike.kernels.signatures import odd_signatures
 from lookalike.key import PUBLIC_KEY, key_of, sketch_seed
 from lookalike.measure_table import Slots
@@ -35,6 +37,7 @@ __all__ = ["TextLookup", "looks_up_texts"]
 
 _CUT = np.uint64(18)
 _PLAIN = kernels.LOWER | kernels.EVERY
+_NO_BYTES = np.empty(0, np.uint8)
 
 
 def looks_up_texts(recipe: Recipe) -> bool:
@@ -79,6 +82,7 @@ class TextLookup:
         # Without the look at each call whether they are loaded.
         self._shingle_words, self._minhash_rows = kernels.shingle_words.loaded(), minhash_rows.loaded()
         self._band_rows, self._find_places = band_rows.loaded(), find_places.loaded()
+        self._store_text = store_text.loaded()
 
     def _make_room(self, length: int) -> None:
         """Arrays for a text of so many bytes, and some more."""
@@ -90,6 +94,8 @@ class TextLookup:
         most = self._longest + 2
         self._values, self._elements, self._spare = np.empty((3, most), np.uint64)
         self._counts = np.empty(2 * most + 2, np.int64)
+        # Eight bytes for an element are more than it takes.
+        self._row = np.empty(8 * most + 64, np.uint8)
         self._into = (
             *self._how, memory.scratch(self._longest), self._values, self._ends, self._fingerprint, self._tally,
         )  # fmt: skip
@@ -131,6 +137,22 @@ class TextLookup:
         code_rows(self._sketch, self._code)
         return EncodedItems(rows, starts, np.array([size]), self.keys, self._whole_signature)
 
+    def store(
+        self, view: View, name: tuple[bytes, int], payload: bytes, moment: int, volume: Volume, table: RecentTable,
+        count: int,
+    ) -> int:  # fmt: skip
+        """Store the text that was sketched last: see `store_text`."""
+        raw, integer = name
+        became: int = self._store_text(
+            np.frombuffer(raw, np.uint8), integer, np.frombuffer(payload, np.uint8) if payload else _NO_BYTES, moment,
+            PUBLIC_KEY, self._finished, self._sketch, self._ends, self._values, self._elements, self._spare,
+            self._counts, self._row, self._whole_signature, self.keys, view.segment_fields, view.table_fields,
+            *self._looking, self._places, self._signatures, volume.data, volume.state, volume.number, *table.arrays,
+            count,
+        )  # fmt: skip
+        self._finished = self._finished or became != MAYBE_THERE
+        return became
+
     def find(self, view: View, first: int, last: int, entries: int) -> U64Array | None:
         """The places of candidates by some of the keys; None if there are none."""
         self._find_places(
@@ -139,10 +161,6 @@ class TextLookup:
         )  # fmt: skip
         count = self._found_ends[1]
         return self._places[:count] if count else None
-
-    def is_new(self, view: View) -> bool:
-        """Whether nothing that is stored has the id whose key is the last one."""
-        return self.find(view, self._bands, self._bands + 1, TAKEN) is None
 
     def hits(self, view: View, threshold: float, entries: int, most: int, until: int) -> tuple[int, int, int]:
         """How many matches the text has that was sketched last; how many were compared, and how many left out."""

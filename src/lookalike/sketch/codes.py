@@ -31,6 +31,7 @@ __all__ = [
     "CODE_BITS",
     "CODE_NUMBERS",
     "CODE_WORDS",
+    "code_row",
     "code_rows",
     "codes_of_bits",
     "codes_of_slots",
@@ -45,6 +46,18 @@ _ONE, _SECOND = np.uint64(1), np.uint64(2)
 _SAMPLE_SEED = 0x434F_4445_5341_4D50
 
 
+@device
+def code_row(slots, item, codes, row, first):
+    """codes[row, first : first + 4] = the code of an item; see `code_rows`."""
+    for word in range(first, first + CODE_WORDS):
+        codes[row, word] = np.uint64(0)
+    for j in range(min(slots.shape[1], CODE_NUMBERS)):
+        slot = mix(np.uint64(slots[item, j]) + np.uint64(j + 1) * GOLDEN)
+        place, word = np.uint64(j & 63), first + (j >> 6)
+        codes[row, word] |= (slot & _ONE) << place
+        codes[row, word + 2] |= ((slot & _SECOND) >> _ONE) << place
+
+
 @kernel(void(array_of(np.uint32, 2, readonly=True), array_of(np.uint64, 2)))
 def code_rows(slots, codes):
     """codes[i] = two bits of each of the first 128 slots of item i; places for which there is no slot are 0.
@@ -52,15 +65,8 @@ def code_rows(slots, codes):
     They are the lowest bits of mix(slot + j·GOLDEN). Without j two numbers that come up again and again, such as those
     of neighbouring intervals, would have the same bits in all slots or in none.
     """
-    count = min(slots.shape[1], CODE_NUMBERS)
     for item in range(len(slots)):
-        for word in range(CODE_WORDS):
-            codes[item, word] = np.uint64(0)
-        for j in range(count):
-            slot = mix(np.uint64(slots[item, j]) + np.uint64(j + 1) * GOLDEN)
-            place, word = np.uint64(j & 63), j >> 6
-            codes[item, word] |= (slot & _ONE) << place
-            codes[item, word + 2] |= ((slot & _SECOND) >> _ONE) << place
+        code_row(slots, item, codes, item, 0)
 
 
 @device

@@ -13,48 +13,52 @@ from lookalike.kernels.chosen_hashes import sort_pairs, steps_allowed
 from lookalike.kernels.jit import device, kernel
 from lookalike.types import F64Array, I64Array, U64Array
 
-__all__ = ["jaccard", "jaccard_pairs", "similarities", "sort_rows", "sort_sets"]
+__all__ = ["jaccard", "jaccard_pairs", "similarities", "sort_row", "sort_rows", "sort_sets"]
 
 
-@kernel("void(Array(int64,1,'C',readonly=True), uint64[::1], uint64[::1], int64[::1])")
-def sort_rows(offsets, values, spare, counts):
-    """Sort each row values[offsets[i] : offsets[i+1]] in place.
+@device
+def sort_row(values, start, n, spare, counts):
+    """Sort values[start : start + n] in place.
 
     Hashes are uniform, so their top bits say within a place or two where each belongs: scatter into as many buckets as
     there are elements, then an insertion sort that hardly moves anything. Linear, and compiled in a quarter of the time
     of Numba's quicksort. Where somebody chose hashes with equal top bits, all bits are sorted
-    (`kernels/chosen_hashes.py`). `spare` and `counts` hold the longest row and twice that.
+    (`kernels/chosen_hashes.py`). `spare` and `counts` hold n and 2n + 2.
     """
+    bits = 1
+    while (1 << bits) < n:
+        bits += 1
+    shift = np.uint64(64 - bits)
+    for i in range(1 << bits):
+        counts[i] = 0
+    for i in range(n):
+        counts[np.int64(values[start + i] >> shift)] += 1
+    before = 0
+    for i in range(1 << bits):
+        before, counts[i] = before + counts[i], before
+    for i in range(n):
+        x = values[start + i]
+        bucket = np.int64(x >> shift)
+        spare[counts[bucket]] = x
+        counts[bucket] += 1
+    left = steps_allowed(n)
+    for i in range(n):
+        x = spare[i]
+        j = start + i
+        while j > start and values[j - 1] > x and left > 0:
+            values[j] = values[j - 1]
+            j -= 1
+            left -= 1
+        values[j] = x
+    if left == 0:
+        sort_pairs(values[start : start + n], spare[:n])
+
+
+@kernel("void(Array(int64,1,'C',readonly=True), uint64[::1], uint64[::1], int64[::1])")
+def sort_rows(offsets, values, spare, counts):
+    """Sort each row values[offsets[i] : offsets[i+1]] in place; `spare` and `counts` are for the longest."""
     for row in range(len(offsets) - 1):
-        start = offsets[row]
-        n = offsets[row + 1] - start
-        bits = 1
-        while (1 << bits) < n:
-            bits += 1
-        shift = np.uint64(64 - bits)
-        for i in range(1 << bits):
-            counts[i] = 0
-        for i in range(n):
-            counts[np.int64(values[start + i] >> shift)] += 1
-        before = 0
-        for i in range(1 << bits):
-            before, counts[i] = before + counts[i], before
-        for i in range(n):
-            x = values[start + i]
-            bucket = np.int64(x >> shift)
-            spare[counts[bucket]] = x
-            counts[bucket] += 1
-        left = steps_allowed(n)
-        for i in range(n):
-            x = spare[i]
-            j = start + i
-            while j > start and values[j - 1] > x and left > 0:
-                values[j] = values[j - 1]
-                j -= 1
-                left -= 1
-            values[j] = x
-        if left == 0:
-            sort_pairs(values[start : start + n], spare[:n])
+        sort_row(values, offsets[row], offsets[row + 1] - offsets[row], spare, counts)
 
 
 @device
