@@ -31,15 +31,14 @@ def choose_keepers(earlier, later, weights, keeper, similarity):
     """keeper[i] = i for a kept item, otherwise the kept item it is removed for; similarity[i] to that keeper.
 
     Match e joins items earlier[e] and later[e] (in keep order) and has similarity weights[e]; matches are ordered by
-    (later, earlier) in keep order, and may come in several calls. keeper begins as 0, 1, 2, …, similarity as 1.
+    (later, earlier) in keep order, and may come in several calls. keeper begins as 0, 1, 2, …, similarity as 1; an item
+    that is removed for something else begins with another keeper, which only a better match replaces.
     """
     best = -np.inf
-    if len(later) > 0 and keeper[later[0]] != np.uint32(later[0]):
-        best = similarity[later[0]]
     for e in range(len(later)):
         i, j = later[e], earlier[e]
-        if e > 0 and later[e - 1] != i:
-            best = -np.inf
+        if e == 0 or later[e - 1] != i:
+            best = similarity[i] if keeper[i] != np.uint32(i) else -np.inf
         # The fate of the earlier item is sealed: all its own matches with still earlier ones have passed by.
         if keeper[j] == np.uint32(j) and weights[e] > best:
             best = weights[e]
@@ -47,12 +46,21 @@ def choose_keepers(earlier, later, weights, keeper, similarity):
             similarity[i] = best
 
 
-def representatives(items: int, matches: Iterable[tuple[I64Array, I64Array, F64Array]]) -> tuple[U32Array, F64Array]:
+def representatives(
+    items: int,
+    matches: Iterable[tuple[I64Array, I64Array, F64Array]],
+    outside: tuple[I64Array, U32Array, F64Array] | None = None,
+) -> tuple[U32Array, F64Array]:
     """The keeper of each item, and how similar they are.
 
-    `matches` are (earlier, later, similarity), ordered by later and earlier in keep order, some at a time.
+    `matches` are (earlier, later, similarity), ordered by later and earlier in keep order, some at a time. `outside`
+    has items that match something which is kept in any case and comes before all of them: the items, a number from
+    `items` on for what each matches best, and how similar they are.
     """
     keeper, similarity = np.arange(items, dtype=np.uint32), np.ones(items, np.float64)
+    if outside is not None:
+        removed, numbers, scores = outside
+        keeper[removed], similarity[removed] = numbers, scores
     for earlier, later, similarities in matches:
         choose_keepers(earlier, later, similarities, keeper, similarity)
     return keeper, similarity

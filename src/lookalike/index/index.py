@@ -31,6 +31,7 @@ from lookalike.index.index_certificate import IndexCertificate, certificate
 from lookalike.index.index_folder import FolderMedium, create_folder, is_index, lay_out
 from lookalike.index.index_items import IdBytes, bytes_of_payloads, check_form, id_bytes, payload_of, values_of
 from lookalike.index.index_log import NewItems
+from lookalike.index.index_probe import IndexProbe
 from lookalike.index.index_search import MOST_ENTRIES, ScoredPlaces, Searching
 from lookalike.index.item_kind import ItemKind, decided_recipe, told_recipe
 from lookalike.index.log_store import LogStore, new_manifest
@@ -343,6 +344,44 @@ class Index:
             raise
         self._waiting.inside = before
         self._commit()
+
+    @contextlib.contextmanager
+    def as_one(self, token: str = "") -> Iterator[None]:
+        """What is added inside is there as a whole, or, whatever ends it before, not at all.
+
+        After a crash it is taken back by the next process that opens the index to write; until then it is found. By
+        the token a run that is repeated knows what it added itself, see `known`.
+        """
+        before, self._waiting.inside = getattr(self._waiting, "inside", False), True
+        items = len(self)
+        try:
+            self._store.begin_batch(token)
+            yield
+            self._store.end_batch(len(self) - items)
+        except BaseException:
+            # What cannot be taken back now is when the index is opened again.
+            with contextlib.suppress(OutputError):
+                self._store.take_back()
+            raise
+        finally:
+            self._waiting.inside = before
+
+    def known(self, token: str = "") -> IndexProbe:
+        """Its items as a batch run compares with them; those of the last batch of this token are passed over."""
+        kind = self._look()
+        if kind is None:
+            raise InputError(f"{self.name} has no items yet: there is nothing to compare with")
+        return IndexProbe(self._store, kind, self.name, token)
+
+    @property
+    def name(self) -> str:
+        """Where it is."""
+        return str(self._medium.name)
+
+    @property
+    def readonly(self) -> bool:
+        """Whether nothing can be added."""
+        return not self._medium.writable
 
     def _commit(self) -> None:
         if self._durable and not getattr(self._waiting, "inside", False):

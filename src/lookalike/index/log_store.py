@@ -286,6 +286,59 @@ class LogStore:
         """From now on nothing is written: what is on the disk is not known for sure."""
         self._failed = self._failed or error
 
+    # Batches: what is added as one.
+
+    @property
+    def position(self) -> int:
+        """Where the next record is going to be, as places tell it."""
+        if not self.log.volumes:
+            return int(self._manifest["dropped"]) << 27
+        return self.log.last.number << 27 | self.log.last.end >> 3
+
+    @property
+    def batch(self) -> dict[str, Any] | None:
+        """The last batch: its token, where it begins and ends, and how many items it has."""
+        self.view()
+        found: dict[str, Any] | None = self._manifest.get("batch")
+        return found
+
+    def begin_batch(self, token: str) -> None:
+        """From here on everything belongs to a batch, which is taken back when it is opened again without its end."""
+        with self._mutex, self._or_failed():
+            before = self._manifest.get("batch")
+            batch = {"token": token, "begin": self.position, "end": None, "items": 0}
+            if before is not None and token and before["token"] == token and before["end"] == self.position:
+                # A run that is repeated adds to what it added before.
+                batch |= {"begin": before["begin"], "items": before["items"]}
+            self._manifest["batch"] = batch
+            self._keep()
+
+    def end_batch(self, added: int) -> None:
+        """The batch is whole, with so many items more; it is on the disk when this returns."""
+        self._written += 1
+        self.commit()
+        with self._mutex, self._or_failed():
+            batch = self._manifest["batch"]
+            self._manifest["batch"] = batch | {"end": self.position, "items": batch["items"] + added}
+            self._keep()
+
+    def take_back(self) -> None:
+        """Remove all items of a batch that has no end."""
+        with self._mutex, self._or_failed():
+            batch = self._manifest.get("batch")
+            if batch is None or batch["end"] is not None:
+                return
+            number, spot = batch["begin"] >> 27, (batch["begin"] & (2**27 - 1)) << 3
+            for each, volume in sorted(self.log.volumes.items()):
+                if each >= number:
+                    state = np.array([spot if each == number else 0, 0], np.int64)
+                    for places in volume.places(state, volume.end, checked=False):
+                        self._mark_removed(places)
+            # The note goes when what it is about is gone.
+            self.log.sync(self.log.unsynced())
+            self._manifest["batch"] = None
+            self._keep()
+
     # Volumes, tables and segments.
 
     def _claim(self, name: str) -> str:
@@ -452,6 +505,8 @@ class LogStore:
         self.settle()
         with self._mutex, self._or_failed():
             before = self.log.nbytes
+            # Items are going to be at other places.
+            self._manifest["batch"] = None
             if self.log.volumes and self.log.last.removed():
                 self._new_volume(0)
             for number in sorted(self.log.volumes)[:-1]:
@@ -552,6 +607,8 @@ class LogStore:
         self._opening = False
         self._published = self._view
         self._generation = generation
+        if self.medium.writable:
+            self.take_back()
 
     def _open_count(self) -> None:
         """Take over the count of items, or count them, if nobody closed the index."""

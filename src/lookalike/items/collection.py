@@ -48,7 +48,8 @@ class Collection:
         self, wanted: BoolArray, on_read: Callable[[int], None], most: int | None = None
     ) -> Iterator[ItemPiece]:
         """The same in pieces; a batch is of at most `most` rows."""
-        first = 0
+        # References that are no part of it have numbers all the same, before the run's own items.
+        first = 0 if self.against is not None else self.references
         for part in self.parts:
             count = self.references if part is self.against else len(wanted) - self.references
             flags = wanted[first : first + count]

@@ -120,7 +120,7 @@ def _of_text(found: Found) -> dict[str, Any]:
     if config.scale.traits.weighs:
         out["weights"] = config.weights or WEIGHTS[0]
     else:
-        sizes = found.sketched.sketches.column("sizes")[found.collection.references :]
+        sizes = found.sketched.sizes()[found.collection.references :]
         out["median_shingles"] = float(np.median(sizes[sizes > 0])) if sizes.any() else 0.0
         out["shingles_needed"] = _needed(found)
     if config.html:

@@ -12,6 +12,7 @@ from lookalike.cluster.keep import KeepPolicy, keep_order
 from lookalike.cluster.representative import representatives
 from lookalike.collide.fold import Folds
 from lookalike.config import Config
+from lookalike.engines.local.known_items import MetItems
 from lookalike.engines.local.sketch_pass import Sketched
 from lookalike.engines.local.store.matches import Matches
 from lookalike.items.collection import Collection
@@ -46,21 +47,25 @@ def cluster(
     matches: Matches,
     lead_again: Callable[[BoolArray], int],
     similarity_of: Callable[[I64Array, I64Array], F64Array],
+    met: MetItems | None = None,
 ) -> Clustering:
     """Cluster the leaders of identical items, then everybody with them.
 
     The best copy of each item in keep order stands for it, and the items are walked in the order of their best copies.
-    `lead_again` looks among the items that are kept for matches that were not looked for: how many there were.
+    `lead_again` looks among the items that are kept for matches that were not looked for: how many there were. Known
+    items that were `met` are kept in any case; as keepers they have the numbers after those of all items.
     """
     best = best_copies(folds, rank)
     order = rank if rank is None else rank[best]
     if config.cluster == "representative":
-        keeper, similarity = _representative(folds, rank, order, matches, lead_again)
+        keeper, similarity = _representative(folds, rank, order, matches, lead_again, met)
         if config.verify == "none":
             similarity = np.where(keeper == np.arange(len(keeper)), config.scale.identical, np.nan)
     else:
         keeper, similarity = _connected(len(best), order, matches, similarity_of)
     leader = folds.leader
+    if met is not None:
+        best = np.concatenate([best, len(best) + np.arange(len(met))])
     of_item = best[keeper[leader]]
     own = keeper[leader] == leader
     return Clustering(of_item.astype(np.uint32), np.where(own, config.scale.identical, similarity[leader]))
@@ -107,6 +112,7 @@ def _representative(
     order: I64Array | None,
     matches: Matches,
     lead_again: Callable[[BoolArray], int],
+    met: MetItems | None,
 ) -> tuple[U32Array, F64Array]:
     """Greedy; the kept items of giant lists are examined again until none of them match.
 
@@ -117,8 +123,9 @@ def _representative(
     if rank is not None:
         leader_at = np.empty(items, np.uint32)
         leader_at[rank] = folds.leader
+    outside = None if met is None else met.outside(items)
     while True:
-        keeper, similarity = representatives(items, in_keep_order(matches, order, leader_at))
+        keeper, similarity = representatives(items, in_keep_order(matches, order, leader_at), outside)
         kept = keeper == np.arange(items, dtype=np.uint32)
         if not lead_again(kept):
             return keeper, similarity

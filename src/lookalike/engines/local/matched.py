@@ -59,6 +59,13 @@ class Matched:
     specimens: dict[int, str]
     # Which of the pairs of the audit were found by nothing else.
     missed: BoolArray
+    # How many of the pairs are of a new item and the known one that it is most like.
+    known_pairs: int = 0
+
+    @property
+    def own_pairs(self) -> int:
+        """How many pairs were looked for among all of them, and not for the best one only."""
+        return self.pairs - self.known_pairs
 
     def save(self, work: Work) -> None:
         """Leave it in the work folder, where the matches are settled already."""
@@ -73,6 +80,7 @@ class Matched:
             "spilled": self.spilled,
             "references": self.folds.references,
             "specimens": list(self.specimens.items()),
+            "known_pairs": self.known_pairs,
         }
         with spilling(str(work.folder)):
             write_arrays(work.files([_FILE])[0], arrays, data, run=work.token)
@@ -107,4 +115,5 @@ class Matched:
             file.data["spilled"],
             dict(file.data["specimens"]),
             file.read("missed").view(np.bool_),
+            file.data["known_pairs"],
         )

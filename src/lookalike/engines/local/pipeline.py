@@ -3,6 +3,7 @@
     sketch_pass.py      reads every item once and keeps a fingerprint, a size and b band keys of it
     parts.py            folds identical items, and finds those that share a bucket
     comparing.py        reads those again (`compare_pass.py`) and compares them; `noting.py` is what becomes of a match
+    known_items.py      what new items are compared with that is known from before, such as an index
     cluster_matches.py  which item stands for which, and which one stays
 
 The result depends on the items and options alone, not on batches, threads, memory or interruptions.
@@ -21,17 +22,19 @@ from lookalike.engines.local.cluster_matches import best_copies, cluster, keep_r
 from lookalike.engines.local.comparing import comparing_for
 from lookalike.engines.local.counts import Counts
 from lookalike.engines.local.frequency_pass import count_frequencies
+from lookalike.engines.local.known_items import KnownItems, met_items, own_folds, with_references
 from lookalike.engines.local.match_checks import check_matches
 from lookalike.engines.local.matched import Matched, matches_file
 from lookalike.engines.local.noting import noting_for
 from lookalike.engines.local.parts import fold_items, group_items
-from lookalike.engines.local.planning import Expected, announcement, plan_run
+from lookalike.engines.local.planning import Expected, announcement, count_rows, plan_again, plan_run
 from lookalike.engines.local.room import give_back_memory
 from lookalike.engines.local.run_audit import Auditing
 from lookalike.engines.local.run_context import RunContext
 from lookalike.engines.local.sketch_pass import Sketched, sketch
 from lookalike.engines.local.specimens import choose
 from lookalike.engines.local.store.work_folder import Work
+from lookalike.errors import OptionError
 from lookalike.io.source import Source
 from lookalike.items.collection import Collection, open_collection
 from lookalike.items.from_rows import Items
@@ -57,6 +60,7 @@ class Found:
     sketched: Sketched
     matched: Matched
     expected: Expected | None = None
+    known: KnownItems | None = None
 
     @property
     def items(self) -> Items:
@@ -75,12 +79,16 @@ def find(
     *,
     verb: str = "dedup",
     against: Source | None = None,
+    known: KnownItems | None = None,
     work: Work | None = None,
 ) -> Found:
-    """From a source to matches and, unless pairs are wanted, clusters."""
+    """From a source to matches and, unless pairs are wanted, clusters.
+
+    Items are also compared with those of a collection, `against`, or with `known` ones.
+    """
     work = work or Work()
     try:
-        return _LocalRun(source, against, config, verb, work, progress).find()
+        return _LocalRun(source, against, config, verb, work, progress, known).find()
     finally:
         work.close()
 
@@ -89,8 +97,10 @@ class _LocalRun:
     """One run: its stages, and what they leave for the next."""
 
     def __init__(
-        self, source: Source, against: Source | None, config: Config, verb: str, work: Work, progress: Progress
-    ) -> None:
+        self, source: Source, against: Source | None, config: Config, verb: str, work: Work, progress: Progress,
+        known: KnownItems | None = None,
+    ) -> None:  # fmt: skip
+        self.known = known
         collection = open_collection(source, against, config)
         items = collection.items
         check_options(config, items.form)
@@ -103,19 +113,33 @@ class _LocalRun:
         if items.recipe.needs_frequencies:
             self.frequencies = count_frequencies(collection, config, work, progress)
             self._lap("counting shingles")
-        plan, self.expected = plan_run(collection, config, self.frequencies, progress, verb)
+        plan, self.expected = self._plan(collection, config, verb, progress)
         recipe = items.recipe.planned(plan)
+        if known is not None and recipe != known.recipe:
+            raise OptionError(f"{known.name} was made in another way than these items are: {known.recipe} and {recipe}")
         measure = measure_of(recipe, self.frequencies)
         self.context = RunContext(collection, config, verb, plan, recipe, measure, Counts(), work, progress)
         if self.expected is not None and plan is not None:
             progress.note(announcement(plan, self.expected, items.form))
+
+    def _plan(
+        self, collection: Collection, config: Config, verb: str, progress: Progress
+    ) -> tuple[Plan | None, Expected | None]:
+        """The plan of the run; the one of the known items, where there are such."""
+        if self.known is None:
+            return plan_run(collection, config, self.frequencies, progress, verb)
+        rows = count_rows(collection, progress)
+        self.known.prepare(config, rows)
+        if self.known.recipe.bands:
+            return plan_again(self.known.recipe, config, rows), None
+        return plan_run(collection, config, self.frequencies, progress, verb)
 
     def find(self) -> Found:
         """All stages; those that an earlier process finished are taken over."""
         run = self.context
         sketched = sketch(
             run.collection, run.recipe, self.frequencies, self._audit(), run.config, self.keep, run.counts, run.work,
-            run.progress,
+            run.progress, self.known,
         )  # fmt: skip
         self._lap("reading and sketching")
         result = Matched.load(run.work, run.plan, run.config.scale, run.config.budget.matches)
@@ -123,7 +147,13 @@ class _LocalRun:
             result = self._match(sketched)
             if run.work.resumable:
                 result.save(run.work)
-        return Found(run.collection, run.config, run.plan, sketched, result, self.expected)
+        if self.known is not None:
+            met = met_items(
+                own_folds(result.folds), sketched.sketches.column("places"), sketched.sketches.column("scores")
+            )
+            sketched = sketched.with_known(self.known, met.places)
+            run.collection.references = len(met)
+        return Found(run.collection, run.config, run.plan, sketched, result, self.expected, self.known)
 
     def _audit(self) -> Auditing | None:
         """The audit, where one is asked for and there is more to look for than identical items."""
@@ -158,19 +188,27 @@ class _LocalRun:
             comparing.compare(None if rank is None else rank[best_copies(folds, rank)])
             missed = check_matches(run, sketched.audit, grouped.drawn, comparing.match_again, folds, matches)
             self._lap("comparing")
-            clustering = None
+            clustering, met = None, None
+            if self.known is not None:
+                met = met_items(folds, sketches.column("places"), sketches.column("scores"))
+                counts.references = len(self.known)
             if not run.all_pairs:
-                clustering = cluster(config, folds, rank, matches, comparing.lead_again, comparing.similarity)
+                clustering = cluster(config, folds, rank, matches, comparing.lead_again, comparing.similarity, met)
                 self._lap("clustering")
-            matches.settle(matches_file(run.work))
-            counts.matches = len(matches)
             counts.unexamined_items += comparing.unexamined
         finally:
             comparing.close()
+        texts, known_pairs, spilled = specimens.texts, 0, sketches.spilled + comparing.spilled + matches.spilled
+        if met is not None and clustering is not None:
+            numbered = with_references(met, folds, matches, clustering, config.scale.identical)
+            folds, matches, clustering, known_pairs = numbered
+            texts = {item + len(met): text for item, text in texts.items()}
+            spilled += matches.spilled
+        matches.settle(matches_file(run.work))
+        counts.matches = len(matches) - (0 if met is None else len(met.leaders))
         pairs = sum(folds.unfolded(left, right) for left, right, _ in matches.stretches()) + folds.within
-        spilled = sketches.spilled + comparing.spilled + matches.spilled
         return Matched(
-            folds, matches, pairs, clustering, noting.tally, counts, self.seconds, spilled, specimens.texts, missed
+            folds, matches, pairs, clustering, noting.tally, counts, self.seconds, spilled, texts, missed, known_pairs
         )
 
     def _lap(self, name: str) -> None:

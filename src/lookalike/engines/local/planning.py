@@ -28,6 +28,7 @@ from lookalike.items.collection import Collection, open_collection
 from lookalike.items.from_rows import Items
 from lookalike.measure_table import PlannedBy, Slots, form_named, measure_named
 from lookalike.measures import is_binary_like, is_list, measure_of
+from lookalike.recipe import Recipe
 from lookalike.theory import Plan, plan
 from lookalike.theory.planner import MOMENT_NS
 from lookalike.theory.prices import prices_of
@@ -36,7 +37,17 @@ from lookalike.wording.progress import SILENT, Progress
 if TYPE_CHECKING:
     from lookalike.represent.document_counts import Frequencies
 
-__all__ = ["LONG_RUN", "Expected", "announcement", "more_memory", "plan_for", "plan_kept", "plan_run"]
+__all__ = [
+    "LONG_RUN",
+    "Expected",
+    "announcement",
+    "count_rows",
+    "more_memory",
+    "plan_again",
+    "plan_for",
+    "plan_kept",
+    "plan_run",
+]
 
 # Rows from which on a run is planned on its data, and bytes of text from which on it says what it will need: below, it
 # takes a few seconds at most.
@@ -113,7 +124,7 @@ def plan_run(
     measure = config.scale.traits
     if measure.planned_by is PlannedBy.JOIN:
         return plan(config.threshold, config.recall, bands=config.bands, rows=config.rows, measure=measure.name), None
-    rows = _count_rows(collection, progress)
+    rows = count_rows(collection, progress)
     if measure.planned_by is PlannedBy.SAMPLE:
         chosen, sample = _plan_on_sample(collection, config, frequencies, rows)
         expected = _expected(chosen, sample, _items(sample, rows), config, collection.items.form, verb)
@@ -147,7 +158,7 @@ def plan_run(
     return chosen, _expected(chosen, sample, items, config, ours.form, verb)
 
 
-def _count_rows(collection: Collection, progress: Progress) -> int:
+def count_rows(collection: Collection, progress: Progress) -> int:
     """The number of rows of all parts; it must be exact, or a plan would depend on how they are stored."""
     known = [part.source.count() for part in collection.parts]
     if None not in known:
@@ -210,7 +221,7 @@ def plan_kept(collection: Collection, config: Config, progress: Progress = SILEN
     measure = config.scale.traits
     if measure.slots is Slots.NONE:
         return None
-    rows, items = _count_rows(collection, progress), collection.items
+    rows, items = count_rows(collection, progress), collection.items
     if measure.planned_by is not PlannedBy.SAMPLE and rows < LONG_RUN:
         return plan(config.threshold, config.recall, bands=config.bands, rows=config.rows)
     sample = sample_items(items, measure_of(items.recipe), config, rows=_SAMPLE_ROWS)
@@ -227,6 +238,26 @@ def plan_kept(collection: Collection, config: Config, progress: Progress = SILEN
         set_size=sample.mean_size if known else 300,
         background=sample.cautious(config.threshold) if known else None,
     )
+
+
+def plan_again(recipe: Recipe, config: Config, rows: int) -> Plan | None:
+    """The plan by which a recipe has its bands and rows, and what it finds by these options."""
+    if config.exact:
+        return None
+    found = plan(
+        config.scale.limit,
+        config.recall,
+        bands=recipe.bands,
+        rows=recipe.rows,
+        items=max(2, rows),
+        set_size=recipe.dimensions or 300,
+        measure=recipe.measure,
+        sparse=recipe.traits.slots is Slots.SPARSE_SIGNS,
+    )
+    if found.width == recipe.width:
+        return found
+    found = replace(found, width=recipe.width)
+    return replace(found, expected_recall=float(found.probability(found.threshold)))
 
 
 def _plan_on_sample(

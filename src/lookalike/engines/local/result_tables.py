@@ -50,7 +50,7 @@ def pair_batches(found: Found) -> Iterator[pa.RecordBatch]:
     if references:
         rank = np.concatenate([np.arange(references), rank + references])
     scale = found.config.scale
-    sizes = found.sketched.sketches.column("sizes").astype(np.int64) if scale.is_directed else None
+    sizes = found.sketched.sizes() if scale.is_directed else None
     stretches = pairs_in_order(found.matched.folds, found.matched.matches, rank, sizes, scale.identical)
     nothing = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float64)
     for first, second, similarity in chain([next(stretches, nothing)], stretches):
@@ -154,7 +154,7 @@ def removed_batches(found: Found) -> Iterator[pa.RecordBatch]:
     clustering, references = clustering_of(found), found.collection.references
     removed = np.flatnonzero(~clustering.kept)
     removed = removed[removed >= references]
-    sizes = found.sketched.sketches.column("sizes")
+    sizes = found.sketched.sizes()
     for begin in range(0, max(1, len(removed)), _TABLE_ROWS):
         items = removed[begin : begin + _TABLE_ROWS]
         keepers = clustering.keeper[items].astype(np.int64)

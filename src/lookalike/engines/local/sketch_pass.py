@@ -22,6 +22,7 @@ from lookalike.cluster.keep import KeepPolicy, KeepValues
 from lookalike.collide.group import PROBE
 from lookalike.config import Config
 from lookalike.engines.local.counts import Counts
+from lookalike.engines.local.known_items import KnownAudit, KnownItems, audited_after
 from lookalike.engines.local.room import Ceiling, Room, items_at_once, weight
 from lookalike.engines.local.run_audit import Auditing
 from lookalike.engines.local.store.array_file import Arrays, pack_columns, unpack_columns
@@ -64,19 +65,39 @@ class Sketched:
     labels: tuple[list[str], I64Array] | None = None
     # The first few messages about items that cannot be compared.
     bad: tuple[str, ...] = ()
+    # Of items that were compared with known ones: what an audit says of that, and the sizes of those that were met.
+    known_audit: KnownAudit | None = None
+    met_sizes: I64Array | None = None
+
+    def with_known(self, known: KnownItems, met: I64Array) -> Sketched:
+        """The same with the known items at some places as references, numbered before the run's own."""
+        ids = Ids(len(met), pa.chunked_array([known.ids(met)]))
+        return replace(
+            self, references=len(met), ids=(ids, self.ids[-1]), audit=audited_after(self.audit, len(met)),
+            met_sizes=known.sizes(met),
+        )  # fmt: skip
+
+    def __len__(self) -> int:
+        """How many items there are, references included."""
+        return len(self.sketches) + (0 if self.met_sizes is None else len(self.met_sizes))
+
+    def sizes(self) -> I64Array:
+        """How many elements, components or words each item has."""
+        sizes = self.sketches.column("sizes").astype(np.int64)
+        return sizes if self.met_sizes is None else np.concatenate([self.met_sizes, sizes])
 
     def rows(self) -> I64Array:
         """The row of each item, in its part of the collection."""
         rows: I64Array = self.sketches.column("rows")
-        if len(rows) < len(self.sketches):
-            own = len(self.sketches) - self.references
+        if len(rows) < len(self):
+            own = len(self) - self.references
             rows = np.concatenate([np.arange(self.references), np.arange(own)])
         return rows
 
     def rows_of(self, items: I64Array) -> I64Array:
         """The rows of some items."""
         rows = self.sketches.column("rows")
-        if len(rows) < len(self.sketches):
+        if len(rows) < len(self):
             return np.where(items < self.references, items, items - self.references)
         found: I64Array = rows[items]
         return found
@@ -92,7 +113,7 @@ class Sketched:
     def item_rank(self) -> I64Array:
         """The rank of each of the run's own items by id, then by its place in the document."""
         if self.ids[-1].values is None:
-            return np.arange(len(self.sketches) - self.references)
+            return np.arange(len(self) - self.references)
         rows = self.rows()[self.references :]
         rank = self.ids[-1].rank[rows]
         out = np.empty(len(rows), np.int64)
@@ -120,6 +141,7 @@ class _Worked:
     items: Sets | Dense
     # How many items were made again by the slow twins, and how many came out differently.
     checked: tuple[int, int] = (0, 0)
+    audited: I64Array | None = None
 
 
 def sketch(
@@ -132,8 +154,9 @@ def sketch(
     counts: Counts,
     work: Work,
     progress: Progress,
+    known: KnownItems | None = None,
 ) -> Sketched:
-    """Read every item once."""
+    """Read every item once; with `known` items, look each up there."""
     passing = _Passing(collection, keep, counts, audit, config.report_by, skip_bad=config.skip_bad)
     sketches = Sketches(work, config.budget.sketches, passing.state)
     passing.sketches = sketches
@@ -160,8 +183,12 @@ def sketch(
         checked = (0, 0)
         if check is not None and isinstance(made.items, Sets):
             checked = check.differing(batch.rows, batch.values, made.items, made.keys)
-        kept = SketchBatch(made.fingerprints, made.keys, made.sizes, lengths, rows)
-        return _Worked(_without_values(batch, columns), kept, made.items, checked)
+        if known is None:
+            kept = SketchBatch(made.fingerprints, made.keys, made.sizes, lengths, rows)
+            return _Worked(_without_values(batch, columns), kept, made.items, checked)
+        probed = known.probe(made, batch.rows)
+        kept = SketchBatch(made.fingerprints, made.keys, made.sizes, lengths, rows, probed.places, probed.scores)
+        return _Worked(_without_values(batch, columns), kept, made.items, checked, probed.audited)
 
     if (finished := work.finished("sketch")) is None:
         try:
@@ -194,9 +221,10 @@ def sketch(
     if config.unit != "document":
         collection.rows = sketches.column("rows")
     audited = None if passing.audit is None else passing.audit.finish()
+    known_audit = None if known is None else KnownAudit(np.concatenate(passing.known_audits), counts.items)
     return Sketched(
         sketches, collection.references, passing.ids(), passing.values.finish(), audited, passing.labels(),
-        tuple(passing.bad),
+        tuple(passing.bad), known_audit,
     )  # fmt: skip
 
 
@@ -307,6 +335,7 @@ class _Passing:
         self._items = 0
         self._first = 0
         self._read = [0] * len(self._collectors)
+        self.known_audits: list[I64Array] = [np.empty((0, 3), np.int64)]
 
     def columns(self, part: Items) -> list[str]:
         """The columns of a part that are read along with its items."""
@@ -328,6 +357,8 @@ class _Passing:
     def add(self, part: Items, done: _Worked) -> None:
         """Take in what a thread made of the next batch."""
         counts, batch = self._counts, done.batch
+        if done.audited is not None and len(done.audited):
+            self.known_audits.append(done.audited)
         counts.checked_items += done.checked[0]
         counts.faulty_items += done.checked[1]
         own = part is self._collection.items
@@ -395,6 +426,7 @@ class _Passing:
             arrays[f"ids.{number}"] = pack_columns(collector.fresh())
         arrays["keep"] = pack_columns(self.values.fresh())
         arrays["labels"] = self._labels.fresh()
+        arrays["known_audits"] = np.concatenate(self.known_audits).reshape(-1)
         place = [self.part, self._rows, self._items, self._first, self._collection.references]
         data = {"place": place, "rows": self._read, "counts": asdict(self._counts), "labels": self._labels.names}
         return data | {"bad": self.bad}, arrays
@@ -425,6 +457,8 @@ class _Passing:
         if self.audit is not None and last:
             state = {name[6:]: chunk.read(name) for name in chunk.names if name.startswith("audit.")}
             self.audit.restore(state)
+        if last:
+            self.known_audits = [chunk.read("known_audits").reshape(-1, 3)]
 
 
 def _without_values(batch: ItemBatch, columns: list[str]) -> ItemBatch:

@@ -22,31 +22,38 @@ from lookalike.budget import chunk_of
 from lookalike.collide.group import select_keys
 from lookalike.engines.local.store.array_file import Arrays, DamagedError, write_arrays
 from lookalike.engines.local.store.work_folder import Work, spilling
-from lookalike.types import BoolArray, I64Array, U32Array, U64Array
+from lookalike.types import BoolArray, F64Array, I64Array, U32Array, U64Array
 
 __all__ = ["SketchBatch", "Sketches"]
 
 _CHUNK_BYTES = 64 << 20
+# What is held of every item, and its type.
+_SMALL = {"sizes": np.uint32, "lengths": np.int64, "rows": np.int64, "places": np.int64, "scores": np.float64}
 _PREFIX = "sketch-"
 
 
 @dataclass(frozen=True, slots=True)
 class SketchBatch:
-    """The sketches of consecutive items: fingerprints 2 × n, keys b × n; lengths and rows where they are asked for."""
+    """The sketches of consecutive items: fingerprints 2 × n, keys b × n; the others where they are asked for.
+
+    `places` tell which known item each is most like, and `scores` how much: NaN for one that is like none.
+    """
 
     fingerprints: U64Array
     keys: U64Array
     sizes: U32Array
     lengths: I64Array | None = None
     rows: I64Array | None = None
+    places: I64Array | None = None
+    scores: F64Array | None = None
 
     def __len__(self) -> int:
         return len(self.sizes)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         named: dict[str, NDArray[Any]] = {"fingerprints": self.fingerprints, "keys": self.keys, "sizes": self.sizes}
-        named |= {} if self.lengths is None else {"lengths": self.lengths}
-        return named | ({} if self.rows is None else {"rows": self.rows})
+        others = {"lengths": self.lengths, "rows": self.rows, "places": self.places, "scores": self.scores}
+        return named | {name: array for name, array in others.items() if array is not None}
 
 
 @dataclass(slots=True)
@@ -81,7 +88,7 @@ class Sketches:
         self._waiting_bytes = 0
         self._held = 0
         self._items = 0
-        self._small: dict[str, list[NDArray[Any]]] = {"sizes": [], "lengths": [], "rows": []}
+        self._small: dict[str, list[NDArray[Any]]] = {name: [] for name in _SMALL}
         self._writer: ThreadPoolExecutor | None = None
         self._writing: Future[None] | None = None
         self.spilled = 0
@@ -106,7 +113,7 @@ class Sketches:
                 self._work.redo("sketch", str(error))
                 break
             files.append(last)
-            arrays = {name: last.read(name) for name in ("sizes", "lengths", "rows") if name in last}
+            arrays = {name: last.read(name) for name in _SMALL if name in last}
             chunk = _Chunk(self._items, len(arrays["sizes"]), None, path)
             size = path.stat().st_size
             if self._held + size <= self._memory:
@@ -157,11 +164,10 @@ class Sketches:
             self._writer = None
 
     def column(self, name: str) -> NDArray[Any]:
-        """`sizes`, `lengths` or `rows` of all items."""
+        """`sizes`, `lengths`, `rows`, `places` or `scores` of all items."""
         parts = self._small[name]
         if len(parts) != 1:
-            dtype = np.uint32 if name == "sizes" else np.int64
-            self._small[name] = [np.concatenate(parts) if parts else np.empty(0, dtype)]
+            self._small[name] = [np.concatenate(parts) if parts else np.empty(0, _SMALL[name])]
         return self._small[name][0]
 
     def select(self, name: str, row: int, active: BoolArray, low: int, high: int) -> tuple[U64Array, U32Array]:

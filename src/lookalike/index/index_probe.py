@@ -1,0 +1,134 @@
+"""The items of an index as a batch run compares with them: see `engines/local/known_items.py`.
+
+A small random sample of the new items is compared with all stored ones, without keys and buckets. It tells which share
+of the matches the look-up finds, and what it alone finds counts as well. Beside the signature of a set this takes some
+10 ns for each stored item, so it is bounded: 250 items of an index of a million are 2.5 s of one core, spread over all.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.certify.sample_index import ranks_of
+from lookalike.config import Config
+from lookalike.engines.local.known_items import Probed
+from lookalike.index.index_search import Searching
+from lookalike.index.item_kind import ItemKind
+from lookalike.index.log_store import LogStore
+from lookalike.key import sketch_seed
+from lookalike.measures.sketch_batch import ItemSketches
+from lookalike.recipe import Recipe
+from lookalike.types import F64Array, I64Array
+
+__all__ = ["IndexProbe"]
+
+_WHERE = np.uint64(2**43 - 1)
+# New items that are compared with all stored ones: no more than these, no fewer than those, and in between as many as
+# so many looks at a stored item allow, at sets and at others.
+_MOST, _LEAST = 250, 10
+_LOOKS, _OTHER_LOOKS = 250_000_000, 25_000_000
+
+
+class IndexProbe:
+    """Looks new items up, on any thread. Items of the last batch of a `token` are not there for it."""
+
+    def __init__(self, store: LogStore, kind: ItemKind, name: str, token: str) -> None:
+        self.name = name
+        self._store = store
+        self._kind = kind
+        self._view = store.view()
+        batch = store.batch
+        self._own = batch if batch is not None and token and batch["token"] == token and batch["end"] else None
+        self.passed_over = (0, 0) if self._own is None else (self._own["begin"], self._own["end"])
+        self._threads = threading.local()
+        self._least = kind.least
+        self._rate, self._seed = 0.0, 0
+
+    @property
+    def recipe(self) -> Recipe:
+        """How its items became sketches."""
+        return self._kind.recipe
+
+    def __len__(self) -> int:
+        return self._store.items - (0 if self._own is None else int(self._own["items"]))
+
+    def describe(self) -> dict[str, Any]:
+        """What tells whether it is as it was: what the run itself added does not count."""
+        end = self._store.position
+        if self._own is not None and self._own["end"] == end:
+            end = self._own["begin"]
+        made = self._store.description.get("made")
+        return {"name": self.name, "made": made, "items": len(self), "end": end}
+
+    def prepare(self, config: Config, rows: int) -> None:
+        """Be ready for about so many items that are compared by these options."""
+        if not config.exact:
+            self._least = float(config.scale.threshold)
+        codec, self._seed = self._kind.codec, sketch_seed(config.seed)
+        # Identical items are found for sure, and there is nothing to compare sketches with.
+        if config.audit and not codec.by_fingerprint and not codec.has_sketches_only:
+            looks = _LOOKS if codec.packs_sets else _OTHER_LOOKS
+            sample = min(_MOST, config.audit, max(_LEAST, looks // max(1, len(self))))
+            self._rate = sample / max(1, rows)
+
+    def probe(self, found: ItemSketches, numbers: I64Array) -> Probed:
+        """The best stored item of each item of a batch."""
+        searching, view = self._searching(), self._view
+        places, scores = np.zeros(len(found), np.int64), np.full(len(found), np.nan)
+        for item, best in enumerate(searching.best(found, self._least, view, self.passed_over)):
+            if len(best.places):
+                places[item], scores[item] = int(best.places[0] & _WHERE), best.scores[0]
+        audited = self._audit(searching, found, numbers, places, scores)
+        hit = ~np.isnan(scores)
+        scores[hit] = self._kind.judge.similarity(scores[hit])
+        return Probed(places, scores, audited)
+
+    def _audit(
+        self, searching: Searching, found: ItemSketches, numbers: I64Array, places: I64Array, scores: F64Array
+    ) -> I64Array:
+        """Compare the items of the sample with all; what only that finds is put among places and scores."""
+        chosen = self._chosen(found, numbers)
+        out = np.empty((len(chosen), 3), np.int64)
+        for row, item in enumerate(chosen.tolist()):
+            true, its = searching.exact(found, item, self._least, self._view, self.passed_over)
+            met = searching.sharing(found, item, self._view)
+            known = len(true) if met is None else int(np.isin(true & _WHERE, met & _WHERE).sum())
+            out[row] = numbers[item], len(true), known
+            if len(true):
+                places[item], scores[item] = int(true[0] & _WHERE), its[0]
+        return out
+
+    def _chosen(self, found: ItemSketches, numbers: I64Array) -> I64Array:
+        """The items of the sample: they depend on their numbers alone, and not on how items come in batches."""
+        if not self._rate:
+            return np.empty(0, np.int64)
+        sampled = found.sizes > 0
+        if self._rate < 1.0:
+            sampled &= ranks_of(numbers, self._seed) < np.uint64(self._rate * 2.0**64)
+        return np.flatnonzero(sampled)
+
+    def _searching(self) -> Searching:
+        found: Searching | None = getattr(self._threads, "searching", None)
+        if found is None:
+            kind = self._kind
+            found = Searching(self._store, kind.codec, kind.judge, np.empty(1 << 12, np.uint64))
+            self._threads.searching = found
+        return found
+
+    def ids(self, places: I64Array) -> pa.Array:
+        """The ids of the items at some places; texts where some are no whole numbers."""
+        ids = [self._view.item(place).id for place in places.tolist()]
+        if all(isinstance(each, int) for each in ids):
+            return pa.array(ids, pa.int64())
+        return pa.array([str(each) for each in ids], pa.string())
+
+    def sizes(self, places: I64Array) -> I64Array:
+        """How many elements they have."""
+        rows = self._view.rows(places.astype(np.uint64))
+        sizes = np.zeros(len(places), np.int64)
+        sizes[rows.which] = rows.sizes
+        return sizes
