@@ -17,6 +17,7 @@ from lookalike.config import make_config
 from lookalike.engines.local.pipeline import Found, find
 from lookalike.engines.local.planning import plan_for
 from lookalike.errors import OptionError
+from lookalike.index.index_run import IndexRun, open_index_run
 from lookalike.io import Source, open_source
 from lookalike.io.input_options import InputOptions, edges_of
 from lookalike.io.source import batch_bytes_for
@@ -71,11 +72,23 @@ def dedup(items: Any, **options: Unpack[DedupOptions]) -> Dedup:
 
     With `unit="paragraph"` or `"line"` it is repeated paragraphs or lines that go, inside and across documents.
 
+    Against an index, whose options are those of the run, only the new items are read; with `add` those that stay are
+    added to it, all of them or none, when this returns.
+
     >>> import lookalike
     >>> lookalike.dedup({"a": "one two three", "b": "One, two, three!"}, shingle="word:1").removed.to_pylist()
     [{'id': 'b', 'kept': 'a', 'similarity': 1.0}]
     """
-    return Dedup(_find("dedup", DedupOptions, items, options))
+    check_names("dedup", DedupOptions, options)
+    given = checked(DedupOptions, options)
+    run = open_index_run(given["against"], options, add=given["add"], payload=given["payload"] or ())
+    if run is None:
+        return Dedup(_find("dedup", DedupOptions, items, options))
+    with run:
+        found = _find("dedup", DedupOptions, items, run.options, run)
+        run.check(found)
+        run.add(found, given["progress"] or SILENT)
+        return Dedup(found)
 
 
 @takes(NeighborsOptions)
@@ -157,7 +170,7 @@ def plan(
     )  # fmt: skip
 
 
-def _find(verb: str, table: Any, items: Any, options: Mapping[str, Any]) -> Found:
+def _find(verb: str, table: Any, items: Any, options: Mapping[str, Any], index: IndexRun | None = None) -> Found:
     check_names(verb, table, options)
     config = make_config(**{name: value for name, value in options.items() if name in entries(ConfigOptions)})
     given = checked(table, options)
@@ -166,8 +179,9 @@ def _find(verb: str, table: Any, items: Any, options: Mapping[str, Any]) -> Foun
         "batch_bytes": batch_bytes_for(config.memory, config.threads),
     }  # fmt: skip
     against = given.get("against")
-    other = None if against is None else open_source(against, **reading)
+    other = None if against is None or index is not None else open_source(against, **reading)
     source = open_source(items, **reading, limit=given["limit"])
-    found = find(source, config, given["progress"] or SILENT, verb=verb, against=other)
+    known = None if index is None else index.known(source, config)
+    found = find(source, config, given["progress"] or SILENT, verb=verb, against=other, known=known)
     check_strict(found)
     return found

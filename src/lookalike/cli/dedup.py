@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from lookalike.cli.command_options import DedupCommand, command
 from lookalike.wording.phrases import counted
+
+if TYPE_CHECKING:
+    from lookalike.cli.job import Job
 
 __all__ = ["dedup"]
 
@@ -20,27 +23,42 @@ def dedup(**given: Unpack[DedupCommand]) -> None:
 
     Example: lookalike dedup 'crawl/*.parquet' -o run
     """
+    from lookalike.cli import job
+
+    to_folder = job.check_output(
+        given["output"], overwrite=given["overwrite"], dry_run=given["dry_run"], json=given["json"], table=False,
+        lines=given["format"] == "lines", resume=given["resume"], workdir=given["workdir"],
+    )  # fmt: skip
+    task = job.prepare("dedup", DedupCommand, given)
+    try:
+        _run(task, given, to_folder=to_folder)
+    finally:
+        task.close()
+
+
+def _run(task: Job, given: DedupCommand, *, to_folder: bool) -> None:
+    """Find, write, add to the index where that is asked for, and say what came of it."""
     output, overwrite, dry_run, annotate = given["output"], given["overwrite"], given["dry_run"], given["annotate"]
     quiet, json, workdir, resume = given["quiet"], given["json"], given["workdir"], given["resume"]
     from lookalike.cli import job
     from lookalike.cli.terminal import print_json, progress_for, say, show_table
+    from lookalike.runs.results import Dedup
     from lookalike.wording.printable import spelled
 
-    to_folder = job.check_output(
-        output, overwrite=overwrite, dry_run=dry_run, json=json, table=False, lines=given["format"] == "lines",
-        resume=resume, workdir=workdir,
-    )  # fmt: skip
-    task = job.prepare("dedup", DedupCommand, given)
-    from lookalike.runs.results import Dedup
-
+    result: Dedup | None = None
     if to_folder and output is not None:
         from lookalike.runs.run_description import describe_run
         from lookalike.runs.run_folder import RunFolder, results_of, write_run
 
+        def settle() -> None:
+            # A run that was killed before this finds again what it found.
+            task.add(result.found if result is not None else task.find(run.work))
+
         run = RunFolder(
-            output, overwrite=overwrite, resume=resume, workdir=workdir, tell=lambda line: say(line, quiet=quiet)
-        )
-        what = describe_run(task.config, task.source, task.against, annotate=annotate)
+            output, overwrite=overwrite, resume=resume, workdir=workdir, tell=lambda line: say(line, quiet=quiet),
+            settle=settle if task.adds else None,
+        )  # fmt: skip
+        what = describe_run(task.config, task.source, task.against, annotate=annotate, known=task.known)
         if resume and (run.finished or run.take_up(what)):
             run.check_same(what)
             if json:
@@ -55,6 +73,7 @@ def dedup(**given: Unpack[DedupCommand]) -> None:
         result = Dedup(task.find())
         if output is not None and not dry_run:
             result.save(output, overwrite=overwrite, annotate=annotate, progress=progress_for(quiet))
+            task.add(result.found)
         elif not json and not dry_run:
             title = f"removed {result.report['unit']}s (nothing is written without -o)"
             scale = result.found.config.scale
@@ -69,7 +88,10 @@ def dedup(**given: Unpack[DedupCommand]) -> None:
         f"removed {report['removed']:,}{job.by_measure(result.found)}"
     )
     job.summary(result.found, headline, report, quiet=quiet)
-    if given["against"]:
+    if "known" in report:
+        say(f"  {report['known']['statement']}", quiet=quiet)
+        say(f"  {report['known']['recall_statement']}", quiet=quiet)
+    elif given["against"]:
         say(f"  {counted(report['removed_against'], noun)} removed for one of the other collection", quiet=quiet)
     if report.get("documents_emptied"):
         say(f"  {counted(report['documents_emptied'], 'document')} left out: nothing remained of them", quiet=quiet)

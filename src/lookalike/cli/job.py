@@ -25,8 +25,10 @@ from lookalike.wording.printable import spelled
 
 if TYPE_CHECKING:
     from lookalike.config import Config
+    from lookalike.engines.local.known_items import KnownItems
     from lookalike.engines.local.pipeline import Found
     from lookalike.engines.local.store.work_folder import Work
+    from lookalike.index.index_run import IndexRun
     from lookalike.io.copying.apart import Inputs
     from lookalike.io.source import Source
 
@@ -133,6 +135,9 @@ class Job:
     against: Source | None
     quiet: bool
     workdir: Path | None
+    # The index that it is compared with, and its items.
+    index: IndexRun | None = None
+    known: KnownItems | None = None
 
     def find(self, work: Work | None = None) -> Found:
         """Run the pipeline."""
@@ -145,9 +150,28 @@ class Job:
             gc.freeze()
             gc.enable()
         progress = progress_for(self.quiet)
-        found = find(self.source, self.config, progress, verb=self.verb, against=self.against, work=work)
+        found = find(
+            self.source, self.config, progress, verb=self.verb, against=self.against, known=self.known, work=work
+        )
         check_strict(found)
+        if self.index is not None:
+            self.index.check(found)
         return found
+
+    @property
+    def adds(self) -> bool:
+        """Whether what is kept goes into the index."""
+        return self.index is not None and self.index.adds
+
+    def add(self, found: Found) -> None:
+        """Put what was kept into the index, if that is asked for."""
+        if self.index is not None:
+            self.index.add(found, progress_for(self.quiet))
+
+    def close(self) -> None:
+        """Let go of the index."""
+        if self.index is not None:
+            self.index.close()
 
 
 def prepare(verb: str, table: Any, options: Mapping[str, Any]) -> Job:
@@ -155,15 +179,42 @@ def prepare(verb: str, table: Any, options: Mapping[str, Any]) -> Job:
     given = checked(table, {name: value if name in _PATHS else typed(value) for name, value in options.items()})
     if given["tokens"] is None:  # a function of the user may use anything
         load_lean()
+    given["tokens"] = load_tokens(given["tokens"])
+    index = _index_run(table, given) if verb == "dedup" else None
+    try:
+        return _prepared(verb, given, index)
+    except BaseException:
+        if index is not None:
+            index.close()
+        raise
+
+
+def _index_run(table: Any, given: dict[str, Any]) -> IndexRun | None:
+    """The index that `--against` names, if it does; what is as by default was not given."""
+    against, add, payload = given["against"], given["add"], given["payload"] or ()
+    if not against and not add and not payload:
+        return None
+    from lookalike.index.index_run import open_index_run
+
+    if add and not given["dry_run"] and given["output"] is None:
+        raise OptionError("add puts into the index what is written: say where with -o")
+    if given["dry_run"]:
+        add, payload = False, ()
+    told = {name: given[name] for name, entry in entries(table).items() if given[name] != entry.option.default}
+    return open_index_run(against or None, told, add=add, payload=payload)
+
+
+def _prepared(verb: str, given: dict[str, Any], index: IndexRun | None) -> Job:
     from lookalike.config import make_config
     from lookalike.io.copying.apart import Inputs
     from lookalike.io.input_options import InputOptions, open_inputs
     from lookalike.io.source import batch_bytes_for
 
-    given["tokens"] = load_tokens(given["tokens"])
-    config = make_config(**{name: value for name, value in given.items() if name in entries(ConfigOptions)})
+    options = given if index is None else given | index.options
+    config = make_config(**{name: value for name, value in options.items() if name in entries(ConfigOptions)})
     announce_compiling(given["quiet"])
-    inputs, images, against = given["inputs"] or [], given["images"] or [], given.get("against") or []
+    inputs, images = given["inputs"] or [], given["images"] or []
+    against = [] if index is not None else given.get("against") or []
     reading = InputOptions(
         format=given["format"], skip_bad=given["skip_bad"], limit=given["limit"], edges=given["edges"],
         batch_bytes=batch_bytes_for(config.memory, config.threads), undirected=given["undirected"],
@@ -175,12 +226,14 @@ def prepare(verb: str, table: Any, options: Mapping[str, Any]) -> Job:
     other = open_inputs(against, replace(reading, format=None, limit=None)) if against else None
     output, workdir = given["output"], given["workdir"]
     own = Inputs([*inputs, *images], source.files)
-    refuse_nested(own, Inputs(against, other.files if other is not None else ()), output, workdir, run=verb == "dedup")
+    compared = Inputs(given.get("against") or [], other.files if other is not None else ())
+    refuse_nested(own, compared, output, workdir, run=verb == "dedup")
     if verb == "dedup" and output is not None and not given["dry_run"]:
         from lookalike.io.copying.copy import check_destination
 
         check_destination(source, output, columns=given["annotate"])
-    return Job(verb, config, source, other, given["quiet"], given["workdir"])
+    known = None if index is None else index.known(source, config)
+    return Job(verb, config, source, other, given["quiet"], given["workdir"], index, known)
 
 
 def check_inputs(inputs: list[str], images: list[str]) -> None:
@@ -255,7 +308,7 @@ def summary(found: Found, headline: str, report: dict[str, Any], *, quiet: bool)
         (counts.null, "null, taken as empty" if sets else "null, never compared"),
         (counts.bad_items, "that cannot be compared"),
         (counts.short, f"shorter than {config.shingle} (one shingle, the whole)"),
-        (counts.references, "of the other collection to compare with"),
+        (0 if found.known is not None else counts.references, "of the other collection to compare with"),
         (counts.invalid_utf8, "with invalid UTF-8, replaced by U+FFFD"),
         (counts.html_fallback, "without a main text: all visible text counts"),
         (counts.emptied_items, "of which all shingles stand in too many documents"),

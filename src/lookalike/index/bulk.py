@@ -14,7 +14,7 @@ from lookalike.engines.local.planning import plan_kept
 from lookalike.errors import InputError
 from lookalike.index.index_items import IdBytes, bytes_of_payloads
 from lookalike.io import open_source
-from lookalike.io.source import batch_bytes_for, describe, locating
+from lookalike.io.source import Source, batch_bytes_for, describe, locating
 from lookalike.items.collection import Collection
 from lookalike.items.from_rows import ItemBatch, Items, open_items
 from lookalike.measure_table import form_named
@@ -24,7 +24,7 @@ from lookalike.wording.progress import SILENT
 if TYPE_CHECKING:
     from lookalike.index.index import Index, Prepared
 
-__all__ = ["add_collection"]
+__all__ = ["add_collection", "adopt_items", "check_payload", "payloads_of"]
 
 
 def add_collection(index: Index, items: Any, payload: Sequence[str], reading: dict[str, Any]) -> int:
@@ -36,10 +36,8 @@ def add_collection(index: Index, items: Any, payload: Sequence[str], reading: di
     batch = batch_bytes_for(config.memory, config.threads)
     source = open_source(items, **reading, memory=config.memory, threads=config.threads, batch_bytes=batch)
     found = open_items(source, config)
-    _agree(index, found, config)
-    for name in payload:
-        if name not in source.schema().names:
-            raise InputError(f"there is no column {name!r} to keep as payload: the columns are {source.schema().names}")
+    adopt_items(index, found, config)
+    check_payload(source, payload)
     more = [*([found.id] if found.id else []), *payload]
     added = 0
     with progress.stage("building the index", source.size(), "B") as stage, index.together():
@@ -53,7 +51,14 @@ def add_collection(index: Index, items: Any, payload: Sequence[str], reading: di
     return added
 
 
-def _agree(index: Index, items: Items, config: Config) -> None:
+def check_payload(source: Source, payload: Sequence[str]) -> None:
+    """Refuse columns that are not there."""
+    for name in payload:
+        if name not in source.schema().names:
+            raise InputError(f"there is no column {name!r} to keep as payload: the columns are {source.schema().names}")
+
+
+def adopt_items(index: Index, items: Items, config: Config) -> None:
     """The index is made for such items, or becomes an index of such items."""
     recipe = index.recipe
     if recipe is None:
@@ -82,7 +87,7 @@ def _prepared(
             raise InputError(f"there is no item at {describe(items.source, batch.batch.first + int(batch.rows[at]))}")
         rows = batch.batch.rows
         ids = (batch.first + np.arange(len(batch.values))).tolist() if items.id is None else _ids(rows, items.id)
-        kept = _payloads(rows, payload, len(ids))
+        kept = payloads_of(rows, payload, len(ids))
         with locating(batch.batch, items.source, batch.rows):
             found = index.sketched(batch.values, ids)
         yield index.prepared(ids, IdBytes(ids), found, bytes_of_payloads(kept))
@@ -93,7 +98,8 @@ def _ids(rows: pa.RecordBatch, name: str) -> list[Any]:
     return found
 
 
-def _payloads(rows: pa.RecordBatch, names: Sequence[str], count: int) -> list[Any]:
+def payloads_of(rows: pa.RecordBatch, names: Sequence[str], count: int) -> list[Any]:
+    """What is kept beside each of so many items."""
     if not names:
         return [None] * count
     kept: list[Any] = rows.select(list(names)).to_pylist()

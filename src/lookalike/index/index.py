@@ -244,9 +244,9 @@ class Index:
         return payload_of(self._store.view().item(place).payload)
 
     def _place_of(self, id: str | int) -> int | None:
-        return self._places_of_ids([id])[0]
+        return self.places_of_ids([id])[0]
 
-    def _places_of_ids(self, ids: Sequence[str | int], keys: U64Array | None = None) -> list[int | None]:
+    def places_of_ids(self, ids: Sequence[str | int], keys: U64Array | None = None) -> list[int | None]:
         """Where the items with these ids are stored; None for those that are not. The last key is that of the id."""
         found: list[int | None] = [None] * len(ids)
         if self._look() is None:
@@ -457,7 +457,7 @@ class Index:
             if len(ids) > 1 and len(set(ids)) < len(ids):
                 twice = next(each for position, each in enumerate(ids) if each in ids[:position])
                 raise InputError(f"the id {twice!r} is given twice")
-            there = self._places_of_ids(ids, keys)
+            there = self.places_of_ids(ids, keys)
             if not replacing and any(place is not None for place in there):
                 taken = next(each for each, place in zip(ids, there, strict=True) if place is not None)
                 raise InputError(f"the id {taken!r} is there already: use replace to put another item in its place")
@@ -634,7 +634,7 @@ class Index:
             raise OptionError(f"the indexes were made in different ways: {mine} and {its}")
         with self._lock:
             there = list(other)
-            taken = [each for each, place in zip(there, self._places_of_ids(there), strict=True) if place is not None]
+            taken = [each for each, place in zip(there, self.places_of_ids(there), strict=True) if place is not None]
             if taken:
                 raise InputError(
                     f"both indexes have the id {taken[0]!r}" + f" and {len(taken) - 1:,} more" * (len(taken) > 1)

@@ -44,6 +44,8 @@ class IndexProbe:
         batch = store.batch
         self._own = batch if batch is not None and token and batch["token"] == token and batch["end"] else None
         self.passed_over = (0, 0) if self._own is None else (self._own["begin"], self._own["end"])
+        # Whether what is kept will be among them.
+        self.grows = False
         self._threads = threading.local()
         self._least = kind.least
         self._rate, self._seed = 0.0, 0

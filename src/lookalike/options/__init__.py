@@ -317,11 +317,23 @@ class DedupOptions(ConfigOptions, ReadOptions, Watching, total=False):
     against: Annotated[
         Any,
         Option(
-            "Also remove what is like an item of this other collection.",
+            "Also remove what is like an item of this other collection, or of this index.",
             on_command="May be given several times.",
             panel=MATCHING,
             typed=list[str] | None,
             metavar="FILE",
+        ),
+    ]
+    add: Annotated[bool, Option("Add what is kept to the index that `against` names.", default=False, panel=MATCHING)]
+    payload: Annotated[
+        Sequence[str] | None,
+        Option(
+            "Columns to keep in the index beside each item that is added.",
+            on_command="May be given several times.",
+            check=allowed.names,
+            panel=READING,
+            typed=list[str] | None,
+            metavar="COLUMN",
         ),
     ]
 

@@ -110,7 +110,7 @@ class _Headline:
 
     def as_dict(self, matched: Matched) -> dict[str, Any]:
         """The recall of the results: what the audit found alone is among them."""
-        found, again = float(matched.pairs), float(matched.counts.audit_pairs)
+        found, again = float(matched.own_pairs), float(matched.counts.audit_pairs)
 
         def share(missed: float) -> float:
             left = max(0.0, missed - again)
@@ -127,7 +127,7 @@ class _Headline:
 
 def _headline(plan: Plan, matched: Matched, estimate: Recall | None, sample: SampledPairs | None) -> _Headline:
     """Bring the estimate and the audit together."""
-    before = matched.pairs - matched.counts.audit_pairs
+    before = matched.own_pairs - matched.counts.audit_pairs
     # Pairs of identical items are found for sure, and the audit does not count them.
     different = float(before - matched.folds.within)
     led = matched.counts.led_items > 0
@@ -287,7 +287,7 @@ def _left(bad: BoolArray, left: I64Array, audited: Audited, kept: int, *, mended
 
 
 def _statement(config: Config, plan: Plan, matched: Matched, parts: dict[str, Any], about: str) -> str:
-    sentence = f"found {counted(matched.pairs, 'pair')}"
+    sentence = f"found {counted(matched.own_pairs, 'pair')}"
     recall, led = parts["recall"], matched.counts.led_items > 0
     of = f" of the pairs with {about}"
     if led:

@@ -22,6 +22,7 @@ from lookalike.items.from_rows import Items
 from lookalike.key import seed_shown
 from lookalike.measure_table import IDENTITY, form_named
 from lookalike.report.certificate import certify
+from lookalike.report.seen_before import known_report
 from lookalike.spec import VERSION as SPEC_VERSION
 from lookalike.types import BoolArray, I64Array
 from lookalike.wording.phrases import counted
@@ -90,6 +91,9 @@ def report(found: Found) -> dict[str, Any]:
         out["group_by"] = config.group_by
     if found.collection.against is not None:
         out["against"] = [spelled(name) for name in found.collection.against.source.files]
+    if found.known is not None:
+        out["against"] = [spelled(found.known.name)]
+        out["known"] = known_report(found)
     bad = [*found.items.source.bad, *found.sketched.bad]
     if bad:
         out["skipped_examples"] = bad
@@ -107,7 +111,8 @@ def check_strict(found: Found) -> None:
 def certificate_of(found: Found) -> dict[str, Any]:
     """How much of what there is was found."""
     assert found.plan is not None
-    about = f"{found.config.scale} on {compared(found.items)}"
+    among = "" if found.known is None else " among the new items"
+    about = f"{found.config.scale} on {compared(found.items)}{among}"
     return certify(found.config, found.plan, found.matched, found.sketched.audit, about)
 
 
@@ -207,12 +212,12 @@ def noun(found: Found) -> str:
 def _hits(found: Found) -> dict[str, Any]:
     """How many items were removed for one of the other collection, and which of its files those are from."""
     clustering, references, against = found.matched.clustering, found.collection.references, found.collection.against
-    if against is None or clustering is None:
+    if (against is None and found.known is None) or clustering is None:
         return {}
     keepers = clustering.keeper[references:]
     hit = keepers[keepers < references]
     out: dict[str, Any] = {"removed_against": len(hit)}
-    if against.source.files:
+    if against is not None and against.source.files:
         rows = found.sketched.rows()[hit]
         starts = np.array(against.source.first_rows(), np.int64)
         counts = np.bincount(np.searchsorted(starts, rows, side="right") - 1, minlength=len(starts))

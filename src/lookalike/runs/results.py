@@ -243,7 +243,8 @@ class Dedup(_Result):
         read = Inputs(files=[*source.files, *(other.files if other else ())])
         check_apart(read, Inputs(), Path(path), None, is_folder=True)
         run = RunFolder(path, overwrite=overwrite)
-        run.open(describe_run(self._found.config, source, other, annotate=annotate), results_of(source))
+        what = describe_run(self._found.config, source, other, annotate=annotate, known=self._found.known)
+        run.open(what, results_of(source))
         with run.going():
             write_run(self, run, annotate=annotate, progress=progress)
 

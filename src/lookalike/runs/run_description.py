@@ -14,6 +14,7 @@ import numpy as np
 
 from lookalike import __version__
 from lookalike.config import Config
+from lookalike.engines.local.known_items import KnownItems
 from lookalike.io.reading.watch import fingerprints
 from lookalike.io.source import Source
 from lookalike.key import seed_shown
@@ -32,8 +33,11 @@ __all__ = ["describe_result", "describe_run"]
 _NOT_DECISIVE = ("threads", "memory", "shingle", "of_text", "strict")
 
 
-def describe_run(config: Config, source: Source, against: Source | None, *, annotate: bool) -> dict[str, Any]:
+def describe_run(
+    config: Config, source: Source, against: Source | None, *, annotate: bool, known: KnownItems | None = None
+) -> dict[str, Any]:
     """What a run is, for telling whether an unfinished one can be gone on with."""
+    other = None if against is None else fingerprints(against)
     options = {name: value for name, value in asdict(config).items() if name not in _NOT_DECISIVE}
     options["seed"] = seed_shown(config.seed)
     options["shingle"] = str(config.shingle)
@@ -47,7 +51,7 @@ def describe_run(config: Config, source: Source, against: Source | None, *, anno
         "limit": getattr(source, "limit", None),
         "recipe": getattr(source, "recipe", None),
         "inputs": fingerprints(source),
-        "against": None if against is None else fingerprints(against),
+        "against": other if known is None else [known.describe()],
     }
 
 

@@ -67,7 +67,8 @@ def is_one_file(path: str | Path, *, lines: bool = False) -> bool:
 class RunFolder:
     """The folder of one run, from its beginning to the moment everything is in its place.
 
-    `tell` gets a line for people where something must be done again.
+    `tell` gets a line for people where something must be done again. `settle` is done when everything is in its place:
+    until it is, the run is not finished, and `--resume` does it.
     """
 
     def __init__(
@@ -78,6 +79,7 @@ class RunFolder:
         resume: bool = False,
         workdir: Path | None = None,
         tell: Callable[[str], None] | None = None,
+        settle: Callable[[], None] | None = None,
     ) -> None:
         self.path = Path(path).expanduser()
         self.partial = self.path / STAGED
@@ -86,6 +88,7 @@ class RunFolder:
         self._overwrite = overwrite
         self._resume = resume
         self._tell = tell
+        self._settle = settle
         self._folder = OwnedFolder(self.path, "run")
         self._what: dict[str, Any] = {}
         self.work = Work()
@@ -246,7 +249,12 @@ class RunFolder:
         return True
 
     def _finish_publishing(self) -> None:
-        self._folder.publish(REPORT, work=None)
+        # Where everything is in its place there is nothing to move, and nothing of it may be taken for an old run.
+        if self._folder.is_staging:
+            self._folder.publish(REPORT, work=None if self._settle is None else self._elsewhere)
+        if self._settle is not None:
+            self._settle()
+            self._folder.note(work=None)
         self.work.remove()
 
     def report(self) -> dict[str, Any]:

@@ -66,6 +66,11 @@ class KnownItems(Protocol):
         ...
 
     @property
+    def grows(self) -> bool:
+        """Whether the new items that are kept will be among them."""
+        ...
+
+    @property
     def recipe(self) -> Recipe:
         """How its items became sketches."""
         ...

@@ -174,6 +174,11 @@ class OwnedFolder:
         """The files that are being made, by the names that they will have."""
         return [name.removeprefix(_BELOW) for name in self._names if name.startswith(_BELOW)]
 
+    @property
+    def is_staging(self) -> bool:
+        """Whether there are files to be moved to their places."""
+        return self._moving is not None or bool(self.staged)
+
     def publish(self, report: str, **notes: Any) -> None:
         """Move all files that are staged to their places, instead of all others that are ours.
 

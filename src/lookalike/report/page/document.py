@@ -17,6 +17,7 @@ from lookalike.report.page.certificate_section import certificate
 from lookalike.report.page.examples_section import largest_clusters, sample_pairs
 from lookalike.report.page.fields import Fields, words
 from lookalike.report.page.headline import headline, title, warnings
+from lookalike.report.page.known_section import known
 from lookalike.report.page.layout import Section
 from lookalike.report.page.markup import Markup, tag
 from lookalike.report.page.numbers import when
@@ -30,6 +31,7 @@ __all__ = ["page"]
 SECTIONS: tuple[Callable[[Fields], Section | None], ...] = (
     warnings,
     certificate,
+    known,
     sources,
     spread,
     curve,
