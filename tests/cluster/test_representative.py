@@ -156,3 +156,37 @@ def test_a_match_that_is_told_twice_changes_nothing() -> None:
     earlier, later, weights = np.array([0, 0, 1]), np.array([1, 1, 2]), np.array([0.8, 0.8, 0.9])
     keeper, similarity = representatives(3, [(earlier, later, weights)])
     assert (keeper.tolist(), similarity.tolist()) == ([0, 0, 2], [1.0, 0.8, 1.0])
+
+
+@many
+@given(matches(), st.integers(0, 6), st.integers(1, 5))
+def test_what_is_kept_outside_comes_before_all_others(graph: tuple[list[int], Edges], outside: int, cuts: int) -> None:
+    """The items before `outside` are those that are kept in any case: as the twin has it, which walks them first."""
+    order, edges = graph
+    n = len(order)
+    outside = min(outside, n - 1)
+    edges = {(i, j): weight for (i, j), weight in edges.items() if j >= outside}
+    truth = twin.representative(n, edges, range(n))
+    best: dict[int, tuple[int, float]] = {}
+    for (i, j), weight in sorted(edges.items()):
+        if i < outside and (j not in best or weight > best[j][1]):
+            best[j] = i, weight
+    own = n - outside
+    found = (
+        np.array([j - outside for j in best], np.int64),
+        np.array([own + i for i, _ in best.values()], np.uint32),
+        np.array([weight for _, weight in best.values()], np.float64),
+    )
+    inside = sorted((j - outside, i - outside, weight) for (i, j), weight in edges.items() if i >= outside)
+    walked = (
+        np.array([i for _, i, _ in inside], np.int64),
+        np.array([j for j, _, _ in inside], np.int64),
+        np.array([weight for _, _, weight in inside], np.float64),
+    )
+    keeper, similarity = representatives(own, cut(walked, cuts), found)
+    told = {
+        i + outside: (k - own if k >= own else k + outside, similarity[i])
+        for i, k in enumerate(keeper.tolist())
+        if k != i
+    }
+    assert told == truth

@@ -201,7 +201,7 @@ def _index_run(table: Any, given: dict[str, Any]) -> IndexRun | None:
     if given["dry_run"]:
         add, payload = False, ()
     told = {name: given[name] for name, entry in entries(table).items() if given[name] != entry.option.default}
-    return open_index_run(against or None, told, add=add, payload=payload)
+    return open_index_run([Path(each) for each in against or []] or None, told, add=add, payload=payload)
 
 
 def _prepared(verb: str, given: dict[str, Any], index: IndexRun | None) -> Job:

@@ -355,9 +355,9 @@ class Index:
         before, self._waiting.inside = getattr(self._waiting, "inside", False), True
         items = len(self)
         try:
-            self._store.begin_batch(token)
+            self._store.begin_bundle(token)
             yield
-            self._store.end_batch(len(self) - items)
+            self._store.end_bundle(len(self) - items)
         except BaseException:
             # What cannot be taken back now is when the index is opened again.
             with contextlib.suppress(OutputError):
@@ -367,7 +367,7 @@ class Index:
             self._waiting.inside = before
 
     def known(self, token: str = "") -> IndexProbe:
-        """Its items as a batch run compares with them; those of the last batch of this token are passed over."""
+        """Its items as a batch run compares with them; those of the last bundle of this token are passed over."""
         kind = self._look()
         if kind is None:
             raise InputError(f"{self.name} has no items yet: there is nothing to compare with")

@@ -34,15 +34,16 @@ _LOOKS, _OTHER_LOOKS = 250_000_000, 25_000_000
 
 
 class IndexProbe:
-    """Looks new items up, on any thread. Items of the last batch of a `token` are not there for it."""
+    """Looks new items up, on any thread. Items of the last bundle of a `token` are not there for it."""
 
     def __init__(self, store: LogStore, kind: ItemKind, name: str, token: str) -> None:
         self.name = name
         self._store = store
         self._kind = kind
         self._view = store.view()
-        batch = store.batch
-        self._own = batch if batch is not None and token and batch["token"] == token and batch["end"] else None
+        bundle = store.bundle
+        mine = bundle is not None and token and bundle["token"] == token and bundle["end"] is not None
+        self._own = bundle if mine else None
         self.passed_over = (0, 0) if self._own is None else (self._own["begin"], self._own["end"])
         # Whether what is kept will be among them.
         self.grows = False
@@ -95,10 +96,11 @@ class IndexProbe:
         """Compare the items of the sample with all; what only that finds is put among places and scores."""
         chosen = self._chosen(found, numbers)
         out = np.empty((len(chosen), 3), np.int64)
-        for row, item in enumerate(chosen.tolist()):
-            true, its = searching.exact(found, item, self._least, self._view, self.passed_over)
-            met = searching.sharing(found, item, self._view)
-            known = len(true) if met is None else int(np.isin(true & _WHERE, met & _WHERE).sum())
+        if not len(chosen):
+            return out
+        audited = searching.audited(found, chosen.tolist(), self._least, self._view, self.passed_over)
+        for row, (true, its, known) in enumerate(audited):
+            item = chosen[row]
             out[row] = numbers[item], len(true), known
             if len(true):
                 places[item], scores[item] = int(true[0] & _WHERE), its[0]

@@ -5,7 +5,7 @@ refused: sketches that were made in two ways cannot be compared. Only the thresh
 
 What a run keeps is added when its results are where they belong, and as one (`Index.as_one`). So whatever ends a run,
 either nothing of it is in the index, or all is. In the second case the same run, when it is repeated, must not find its
-own items there: a batch in the log has a token, made of what tells the input files, and the items of the last batch
+own items there: a bundle in the log has a token, made of what tells the input files, and the items of the last bundle
 with the token of the run are passed over.
 """
 
@@ -60,17 +60,24 @@ def names_index(against: Any) -> bool:
     """Whether this is an index, or the folder of one."""
     if isinstance(against, Index):
         return True
-    return isinstance(against, str | Path) and is_index(against)
+    try:
+        return isinstance(against, str | Path) and is_index(against)
+    except (OSError, ValueError):
+        # No name that a folder could have.
+        return False
 
 
 def open_index_run(
     against: Any, given: Mapping[str, Any], *, add: bool, payload: Sequence[str] = ()
 ) -> IndexRun | None:
     """The index to compare with, if `against` is one; `given` are the options of the run that were given."""
-    several = against if isinstance(against, list | tuple) else [against]
+    # Texts in a list are items, and only paths are places.
+    listed = isinstance(against, list | tuple) and any(isinstance(each, Path | Index) for each in against)
+    several = list(against) if listed else [against]
     if not any(names_index(each) for each in several):
         if add:
-            what = "no index is given" if against is None else f"{several[0]} is none"
+            named = isinstance(several[0], str | Path)
+            what = "no index is given" if not named else f"{several[0]} is none"
             raise OptionError(f"add puts what is kept into an index, and {what}: name its folder with against")
         if payload:
             raise OptionError("payload is kept beside what is added to an index: it goes with add")

@@ -286,7 +286,7 @@ class LogStore:
         """From now on nothing is written: what is on the disk is not known for sure."""
         self._failed = self._failed or error
 
-    # Batches: what is added as one.
+    # Bundles: what is added as one.
 
     @property
     def position(self) -> int:
@@ -296,47 +296,47 @@ class LogStore:
         return self.log.last.number << 27 | self.log.last.end >> 3
 
     @property
-    def batch(self) -> dict[str, Any] | None:
-        """The last batch: its token, where it begins and ends, and how many items it has."""
+    def bundle(self) -> dict[str, Any] | None:
+        """The last bundle: its token, where it begins and ends, how many items it has, and where it is undone from."""
         self.view()
-        found: dict[str, Any] | None = self._manifest.get("batch")
+        found: dict[str, Any] | None = self._manifest.get("bundle")
         return found
 
-    def begin_batch(self, token: str) -> None:
-        """From here on everything belongs to a batch, which is taken back when it is opened again without its end."""
+    def begin_bundle(self, token: str) -> None:
+        """From here on everything belongs to a bundle, which is taken back when it is opened again without its end."""
         with self._mutex, self._or_failed():
-            before = self._manifest.get("batch")
-            batch = {"token": token, "begin": self.position, "end": None, "items": 0}
+            before = self._manifest.get("bundle")
+            bundle = {"token": token, "begin": self.position, "undo": self.position, "end": None, "items": 0}
             if before is not None and token and before["token"] == token and before["end"] == self.position:
                 # A run that is repeated adds to what it added before.
-                batch |= {"begin": before["begin"], "items": before["items"]}
-            self._manifest["batch"] = batch
+                bundle |= {"begin": before["begin"], "items": before["items"]}
+            self._manifest["bundle"] = bundle
             self._keep()
 
-    def end_batch(self, added: int) -> None:
-        """The batch is whole, with so many items more; it is on the disk when this returns."""
+    def end_bundle(self, added: int) -> None:
+        """The bundle is whole, with so many items more; it is on the disk when this returns."""
         self._written += 1
         self.commit()
         with self._mutex, self._or_failed():
-            batch = self._manifest["batch"]
-            self._manifest["batch"] = batch | {"end": self.position, "items": batch["items"] + added}
+            bundle = self._manifest["bundle"]
+            self._manifest["bundle"] = bundle | {"end": self.position, "items": bundle["items"] + added}
             self._keep()
 
     def take_back(self) -> None:
-        """Remove all items of a batch that has no end."""
+        """Remove what was added to a bundle that has no end."""
         with self._mutex, self._or_failed():
-            batch = self._manifest.get("batch")
-            if batch is None or batch["end"] is not None:
+            bundle = self._manifest.get("bundle")
+            if bundle is None or bundle["end"] is not None:
                 return
-            number, spot = batch["begin"] >> 27, (batch["begin"] & (2**27 - 1)) << 3
+            number, spot = bundle["undo"] >> 27, (bundle["undo"] & (2**27 - 1)) << 3
             for each, volume in sorted(self.log.volumes.items()):
                 if each >= number:
                     state = np.array([spot if each == number else 0, 0], np.int64)
                     for places in volume.places(state, volume.end, checked=False):
                         self._mark_removed(places)
-            # The note goes when what it is about is gone.
+            # What is gone must be so on the disk before the bundle counts as whole. Its room in the log stays its own.
             self.log.sync(self.log.unsynced())
-            self._manifest["batch"] = None
+            self._manifest["bundle"] = bundle | {"end": self.position}
             self._keep()
 
     # Volumes, tables and segments.
@@ -506,7 +506,7 @@ class LogStore:
         with self._mutex, self._or_failed():
             before = self.log.nbytes
             # Items are going to be at other places.
-            self._manifest["batch"] = None
+            self._manifest["bundle"] = None
             if self.log.volumes and self.log.last.removed():
                 self._new_volume(0)
             for number in sorted(self.log.volumes)[:-1]:

@@ -1,0 +1,170 @@
+"""`dedup --against seen.idx --add`, killed at every awkward moment: what is run again gives what it should."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from lookalike import Index
+from tests.cli.conftest import Run
+from tests.near_copies import near_copies
+
+TEXTS = near_copies(2, families=40, words=60)
+# Runs `lookalike` and kills itself at the n-th call of a method: argv = module, class, method, n, when, arguments.
+CHILD = """
+import importlib, os, signal, sys
+module, owner, name, number, when = sys.argv[1:6]
+holder = getattr(importlib.import_module(module), owner)
+real, left = getattr(holder, name), [int(number)]
+def call(*given, **options):
+    left[0] -= 1
+    if left[0] == 0 and when == "before":
+        os.kill(os.getpid(), signal.SIGKILL)
+    out = real(*given, **options)
+    if left[0] == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return out
+setattr(holder, name, call)
+sys.argv = ["lookalike", *sys.argv[6:]]
+from lookalike.cli.main import run
+sys.exit(run())
+"""
+MOMENTS = {
+    "while items are read": ("lookalike.index.index_probe", "IndexProbe", "probe", "2", "after"),
+    "before the results are moved": ("lookalike.io.writing.owned", "OwnedFolder", "publish", "1", "before"),
+    "after the results were moved": ("lookalike.io.writing.owned", "OwnedFolder", "publish", "1", "after"),
+    "while items are added": ("lookalike.index.index", "Index", "store_new", "2", "after"),
+    "before the bundle ends": ("lookalike.index.log_store", "LogStore", "end_bundle", "1", "before"),
+    "after the bundle ended": ("lookalike.index.log_store", "LogStore", "end_bundle", "1", "after"),
+}
+
+
+@pytest.fixture
+def crawl(tmp_path: Path) -> Path:
+    """A folder with an index and a crawl; ids of the two differ."""
+    texts, names = TEXTS, [f"d{i}" for i in range(len(TEXTS))]
+    old = pa.table({"id": names[::2], "text": texts[::2]})
+    Index.build(tmp_path / "seen.idx", old, id="id", shingle="word:3", threshold=0.7).close()
+    new = pa.table({"id": names[1::2], "text": texts[1::2]})
+    pq.write_table(new, tmp_path / "new.parquet", row_group_size=20)
+    return tmp_path
+
+
+def command(folder: Path, output: str = "run") -> list[str]:
+    against = ["--against", str(folder / "seen.idx"), "--add", "--id", "id", "--threads", "1"]
+    return ["dedup", str(folder / "new.parquet"), *against, "-o", str(folder / output), "--memory", "64MB"]
+
+
+def left_by(folder: Path, output: str = "run") -> tuple[pa.Table, pa.Table | None, list[str | int]]:
+    """What is kept, what was removed, and what is in the index."""
+    with Index.open(folder / "seen.idx", readonly=True) as index:
+        known = sorted(index, key=str)
+        assert index.verify().sound
+    if output != "run":
+        return pq.read_table(folder / output), None, known
+    assert not (folder / "run" / "work").exists()
+    return pq.read_table(folder / "run/kept/new.parquet"), pq.read_table(folder / "run/removed.parquet"), known
+
+
+@pytest.mark.parametrize("output", ["run", "clean.parquet"])
+def test_a_run_that_is_repeated_gives_the_same_and_adds_nothing(run: Run, crawl: Path, output: str) -> None:
+    """All its items are in the index by then, under their own ids."""
+    first = run(*command(crawl, output))
+    assert first.code == 0, first.err
+    whole = left_by(crawl, output)
+    assert len(whole[2]) == len(TEXTS) // 2 + len(whole[0])
+    assert run(*command(crawl, output), "--overwrite").code == 0
+    assert left_by(crawl, output) == whole
+    # Another file is another matter, and what it holds was seen.
+    shutil.copy(crawl / "new.parquet", crawl / "other.parquet")
+    again = run("dedup", crawl / "other.parquet", "--against", crawl / "seen.idx", "--id", "id", "--json", "-q")
+    assert (again.json["kept"], again.json["removed_against"]) == (0, len(TEXTS) // 2)
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_a_run_that_is_killed_can_be_gone_on_with_or_begun_again(run: Run, crawl: Path, moment: str) -> None:
+    undisturbed = crawl / "undisturbed"
+    shutil.copytree(crawl, undisturbed)
+    assert run(*command(undisturbed)).code == 0
+    whole = left_by(undisturbed)
+    killed = subprocess.run([sys.executable, "-c", CHILD, *MOMENTS[moment], *command(crawl)], capture_output=True)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    again = crawl / "again"
+    shutil.copytree(crawl, again, ignore=shutil.ignore_patterns("undisturbed", "again"), copy_function=shutil.copy2)
+
+    done = run(*command(crawl), "--resume")
+    assert done.code == 0, done.err
+    assert left_by(crawl) == whole
+    assert "there is nothing left to do" in run(*command(crawl), "--resume").err
+
+    # Elsewhere, the files are others by their names: what was added is taken back, unless all of it was.
+    if moment != "after the bundle ended":
+        with Index.open(again / "seen.idx") as index:
+            assert len(index) == len(TEXTS) // 2
+        assert run(*command(again), "--overwrite").code == 0
+        assert left_by(again) == whole
+
+
+def test_a_run_that_is_begun_again_after_all_was_added_is_as_if_it_were_the_first(run: Run, crawl: Path) -> None:
+    assert run(*command(crawl)).code == 0
+    whole = left_by(crawl)
+    shutil.rmtree(crawl / "run")
+    assert run(*command(crawl)).code == 0
+    assert left_by(crawl) == whole
+
+
+def test_an_index_that_has_changed_is_not_gone_on_with(run: Run, crawl: Path) -> None:
+    moment = MOMENTS["while items are read"]
+    subprocess.run([sys.executable, "-c", CHILD, *moment, *command(crawl)], capture_output=True)
+    with Index.open(crawl / "seen.idx") as index:
+        index.add("another", "one more that was not there when the run began")
+    error = run(*command(crawl), "--resume").error
+    assert error.endswith("seen.idx has changed since; start again with --overwrite")
+    assert run(*command(crawl), "--overwrite").code == 0
+
+
+def test_a_second_writer_is_told_before_any_work(run: Run, crawl: Path) -> None:
+    with Index.open(crawl / "seen.idx"):
+        assert "seen.idx" in run(*command(crawl)).error
+        assert not (crawl / "run").exists()
+        # Who only compares goes on.
+        arguments = [each for each in command(crawl) if each != "--add"]
+        assert run(*arguments).code == 0
+
+
+def test_the_terminal_says_what_was_seen_and_what_was_added(run: Run, crawl: Path) -> None:
+    done = run(*command(crawl), "--annotate", "--limit", "50")
+    assert "of 50 new items, " in done.err
+    assert f"seen before (in {crawl / 'seen.idx'}, 120 items)" in " ".join(done.err.split())
+    assert "sampled new items compared with all of" in done.err
+    table = pq.read_table(crawl / "run/kept/new.parquet")
+    assert table.num_rows == 50
+    assert {"duplicate_of", "similarity"} <= set(table.column_names)
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (["-t", "0.5"], "was made for Jaccard >= 0.7, and threshold=0.5 was given"),
+        (["--unit", "line"], "unit=line does not go with an index"),
+        (["--against", "new.parquet"], "an index is compared with alone"),
+    ],
+)
+def test_what_does_not_go_with_an_index_is_said_in_one_line(run: Run, crawl: Path, more: list[str], words: str) -> None:
+    assert words in run(*command(crawl), *more).error
+    assert not (crawl / "run").exists()
+
+
+def test_nothing_is_added_without_an_output_or_in_a_dry_run(run: Run, crawl: Path) -> None:
+    arguments = command(crawl)[:-4]
+    assert "say where with -o" in run(*arguments).error
+    assert run(*arguments, "--dry-run", "--payload", "id").code == 0
+    with Index.open(crawl / "seen.idx") as index:
+        assert len(index) == len(TEXTS) // 2
