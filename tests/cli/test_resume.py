@@ -21,6 +21,7 @@ from benchmarks.kill import digest
 from lookalike.engines.local.compare_pass import SecondPass
 from lookalike.engines.local.matched import Matched
 from lookalike.io.reading.watch import Watch
+from lookalike.io.writing.owned import OwnedFolder
 from lookalike.runs.results import Dedup
 from tests.cli.conftest import Run
 from tests.near_copies import near_copies
@@ -303,4 +304,25 @@ def test_a_result_that_was_being_moved_to_its_place_is_moved_on(run: Run, crawl:
     done = run(*command, "--resume")
     assert (done.code, done.err) == (0, f"{tmp_path / 'run'} is a finished run: there is nothing left to do\n")
     assert digest(tmp_path / "run") == digest(tmp_path / "whole")
+    assert not (tmp_path / "run" / "work").exists()
+
+
+def test_results_that_were_moved_to_their_places_stay_there(
+    run: Run, crawl: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A kill after the last file was moved and before the work folder was removed leaves nothing to move."""
+    real = OwnedFolder.publish
+
+    def publish(*given: Any, **options: Any) -> None:
+        real(*given, **options)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(OwnedFolder, "publish", publish)
+    assert run("dedup", crawl, *OPTIONS, "-o", tmp_path / "run").code != 0
+    monkeypatch.undo()
+    assert (tmp_path / "run" / "work").exists()
+    before = digest(tmp_path / "run" / "kept")
+    done = run("dedup", crawl, *OPTIONS, "-o", tmp_path / "run", "--resume")
+    assert done.code == 0, done.err
+    assert digest(tmp_path / "run" / "kept") == before != {}
     assert not (tmp_path / "run" / "work").exists()

@@ -312,6 +312,16 @@ def test_options_that_are_given_as_the_index_has_them_are_taken(seen: Path) -> N
     assert decided(higher) == decided(truth)
 
 
+def test_an_index_of_sketches_gives_what_sketches_give() -> None:
+    with Index.build(":memory:", OLD, id="id", verify="sketch", **OPTIONS) as index:
+        for threshold in (0.7, 0.8):
+            found = lookalike.dedup(NEW, against=index, id="id", threshold=threshold)
+            options = OPTIONS | {"threshold": threshold}
+            truth = lookalike.dedup(NEW, against=OLD, id="id", verify="sketch", **options)
+            assert decided(found) == decided(truth)
+    assert "was not measured" in found.report["known"]["recall_statement"]
+
+
 def test_the_audit_tells_the_recall_of_the_index_and_mends_what_it_sees() -> None:
     """Two bands of five rows find a part of the pairs; of all items the audit finds the rest."""
     with Index.build(":memory:", OLD, id="id", **OPTIONS | {"bands": 2}) as index:

@@ -42,6 +42,7 @@ from lookalike.index.store_copy import copy_store
 from lookalike.index.store_view import View
 from lookalike.index.text_lookup import TextLookup
 from lookalike.io.writing.atomic import atomic_folder
+from lookalike.key import seed_shown
 from lookalike.measures.sketch_batch import ItemSketches, sketch_batch
 from lookalike.options import CollectionOptions, IndexBuildOptions, IndexOptions
 from lookalike.options.option_table import check_names, checked, entries, takes
@@ -125,7 +126,8 @@ class Index:
             given = checked(IndexOptions, options)
             for name in options:
                 if name != "tokens" and name in kept and _plain({name: given[name]})[name] != kept[name]:
-                    raise OptionError(f"{path} was made with {name}={kept[name]!r}, and {given[name]!r} was given")
+                    told = seed_shown(given[name]) if name == "seed" else given[name]
+                    raise OptionError(f"{path} was made with {name}={kept[name]!r}, and {told!r} was given")
             extra = {name: options[name] for name in ("tokens", "seed") if name in options}
             return cls(medium, kept | extra, durable=durable)
         except BaseException:
@@ -349,22 +351,23 @@ class Index:
     def as_one(self, token: str = "") -> Iterator[None]:
         """What is added inside is there as a whole, or, whatever ends it before, not at all.
 
-        After a crash it is taken back by the next process that opens the index to write; until then it is found. By
-        the token a run that is repeated knows what it added itself, see `known`.
+        Other threads that write wait meanwhile. After a crash it is taken back by the next process that opens the index
+        to write; until then it is found. By the token a run that is repeated knows what it added itself, see `known`.
         """
-        before, self._waiting.inside = getattr(self._waiting, "inside", False), True
-        items = len(self)
-        try:
-            self._store.begin_bundle(token)
-            yield
-            self._store.end_bundle(len(self) - items)
-        except BaseException:
-            # What cannot be taken back now is when the index is opened again.
-            with contextlib.suppress(OutputError):
-                self._store.take_back()
-            raise
-        finally:
-            self._waiting.inside = before
+        with self._lock:
+            before, self._waiting.inside = getattr(self._waiting, "inside", False), True
+            items = len(self)
+            try:
+                self._store.begin_bundle(token)
+                yield
+                self._store.end_bundle(len(self) - items)
+            except BaseException:
+                # What cannot be taken back now is when the index is opened again.
+                with contextlib.suppress(OutputError):
+                    self._store.take_back()
+                raise
+            finally:
+                self._waiting.inside = before
 
     def known(self, token: str = "") -> IndexProbe:
         """Its items as a batch run compares with them; those of the last bundle of this token are passed over."""

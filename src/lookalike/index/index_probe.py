@@ -20,6 +20,7 @@ from lookalike.index.index_search import Searching
 from lookalike.index.item_kind import ItemKind
 from lookalike.index.log_store import LogStore
 from lookalike.key import sketch_seed
+from lookalike.measures.choose import measure_of
 from lookalike.measures.sketch_batch import ItemSketches
 from lookalike.recipe import Recipe
 from lookalike.types import F64Array, I64Array
@@ -69,8 +70,9 @@ class IndexProbe:
 
     def prepare(self, config: Config, rows: int) -> None:
         """Be ready for about so many items that are compared by these options."""
-        if not config.exact:
-            self._least = float(config.scale.threshold)
+        judge = measure_of(self.recipe).judge(config)
+        assert judge is not None
+        self._least = float(judge.threshold)
         codec, self._seed = self._kind.codec, sketch_seed(config.seed)
         # Identical items are found for sure, and there is nothing to compare sketches with.
         if config.audit and not codec.by_fingerprint and not codec.has_sketches_only:

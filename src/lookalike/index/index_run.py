@@ -34,6 +34,7 @@ from lookalike.index.index_probe import IndexProbe
 from lookalike.io.reading.watch import fingerprints
 from lookalike.io.source import Source
 from lookalike.items.from_rows import ItemPiece, Items, open_items
+from lookalike.key import seed_shown
 from lookalike.measure_table import IDENTITY
 from lookalike.measures.sketch_batch import sketch_batch
 from lookalike.options import IndexOptions
@@ -291,6 +292,8 @@ def _check_same(index: Index, name: str, own: Mapping[str, Any], value: Any) -> 
         before, value = str(before or "word:5"), str(shingle)
     elif name == "normalize":
         before, value = (sorted(parse_shingle("word:5", normalize=each).normalize) for each in (before, value))
+    elif name == "seed":
+        before, value = seed_shown(before), seed_shown(value)
     if before != value:
         raise OptionError(f"{index.name} was made with {name}={before!r}, and {value!r} was given")
 

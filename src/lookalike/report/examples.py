@@ -33,6 +33,9 @@ def examples(found: Found) -> dict[str, Any]:
     size = found.collection.size()
     again = size is not None and size <= _FEW_BYTES
     known = np.full(len(found.matched.folds.leader), again)
+    if found.known is not None:
+        # What an index has of its items cannot be read.
+        known[: found.collection.references] = False
     known[list(found.matched.specimens)] = True
     clusters, pairs = _largest(found, known), _pairs(found, known)
     texts = dict(found.matched.specimens)
