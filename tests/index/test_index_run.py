@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from lookalike.config import make_config
 from lookalike.engines.local.pipeline import find
 from lookalike.engines.local.result_tables import clusters_table, pairs_table, removed_table
 from lookalike.engines.local.store.work_folder import Work
-from lookalike.index import index_search
+from lookalike.index import index_search, log_store
 from lookalike.io import open_source
 from tests.index.test_index import MEASURES
 from tests.near_copies import near_copies
@@ -123,15 +124,15 @@ def test_the_best_match_is_found_however_many_share_a_bucket(
             assert decided(lookalike.dedup(new, against=index, audit=0)) == whole
 
 
-@pytest.mark.parametrize("form", ["text", "sets", "bags"])
+@pytest.mark.parametrize("form", ["text", "sets", "bags", "vectors", "bits"])
 def test_an_index_and_a_batch_run_on_the_same_items_give_the_same_pairs(form: str) -> None:
     @few
     @given(both(form))
     def check(items: list[Any]) -> None:
-        options = FORMS[form][1]
-        pairs = lookalike.pairs(items, audit=0, **options)
-        with Index.build(":memory:", items, **options) as index:
-            answers = index.query_many(items, examine=None)
+        options, given = FORMS[form][1], items_of(form, items)
+        pairs = lookalike.pairs(given, audit=0, **options)
+        with Index.build(":memory:", given, **options) as index:
+            answers = index.query_many(given, examine=None)
         found = {
             (item, match.id): match.similarity for item, answer in enumerate(answers) for match in answer
             if item < match.id
@@ -236,6 +237,47 @@ def test_nothing_is_added_where_anything_goes_wrong(seen: Path, monkeypatch: pyt
         assert set(index) == set(OLD["id"].to_pylist())
         lookalike.dedup(NEW, against=index, id="id", add=True)
         assert index.verify().sound
+
+
+def test_what_is_added_as_one_is_there_as_a_whole_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A copy of the folder is what a crash leaves. Tables and volumes are so small that a bundle has many of them."""
+    for name, value in {
+        "_FIRST_TABLE": 16,
+        "_LAST_TABLE": 64,
+        "_FIRST_VOLUME": 1 << 12,
+        "_LAST_VOLUME": 1 << 14,
+    }.items():
+        monkeypatch.setattr(log_store, name, value)
+
+    def crashed(name: str) -> set[str | int]:
+        """What is there after a crash at this moment."""
+        shutil.copytree(tmp_path / "seen.idx", tmp_path / name)
+        with Index.open(tmp_path / name) as left:
+            assert left.verify().sound
+            assert len(left) == len(list(left))
+            return set(left)
+
+    index = Index.create(tmp_path / "seen.idx", **OPTIONS)
+    index.add_many(enumerate(TEXTS[:50]))
+    with index.as_one("a"):
+        index.add_many((number, TEXTS[number]) for number in range(50, 120))
+        assert crashed("within") == set(range(50))
+        index.add_many((number, TEXTS[number]) for number in range(120, 150))
+    assert crashed("after") == set(range(150))
+    with index.as_one("a"):
+        index.add(150, TEXTS[150])
+        assert crashed("again") == set(range(150))
+    assert len(index.known("a")) == 50
+    assert len(index.known("b")) == 151
+    with pytest.raises(InputError, match="there already"), index.as_one("b"):
+        index.add_many((number, TEXTS[number]) for number in (160, 161))
+        index.add(0, TEXTS[0])
+    assert set(index) == crashed("refused") == set(range(151))
+    index.compact()
+    assert len(index.known("a")) == 151
+    index.close()
 
 
 def test_a_changed_item_under_an_id_that_is_there_is_refused_before_anything_is_written(seen: Path) -> None:
