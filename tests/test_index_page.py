@@ -17,7 +17,7 @@ def test_examples_give_what_stands_below_them(tmp_path: Path, monkeypatch: pytes
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {}
     examples = re.findall(r"```python\n(.*?)\n# (.*?)\n```", PAGE, re.DOTALL)
-    assert len(examples) == 4
+    assert len(examples) == 5
     for code, expected in examples:
         *statements, last = code.splitlines()
         exec("\n".join(statements), names)

@@ -46,6 +46,12 @@ class IndexProbe:
         mine = bundle is not None and token and bundle["token"] == token and bundle["end"] is not None
         self._own = bundle if mine else None
         self.passed_over = (0, 0) if self._own is None else (self._own["begin"], self._own["end"])
+        # As it is now: results are told of when the index may have been closed.
+        self._items = store.items - (0 if self._own is None else int(self._own["items"]))
+        end = store.position
+        if self._own is not None and self._own["end"] == end:
+            end = self._own["begin"]
+        self._description = {"name": name, "made": store.description.get("made"), "items": self._items, "end": end}
         # Whether what is kept will be among them.
         self.grows = False
         self._threads = threading.local()
@@ -58,15 +64,11 @@ class IndexProbe:
         return self._kind.recipe
 
     def __len__(self) -> int:
-        return self._store.items - (0 if self._own is None else int(self._own["items"]))
+        return self._items
 
     def describe(self) -> dict[str, Any]:
         """What tells whether it is as it was: what the run itself added does not count."""
-        end = self._store.position
-        if self._own is not None and self._own["end"] == end:
-            end = self._own["begin"]
-        made = self._store.description.get("made")
-        return {"name": self.name, "made": made, "items": len(self), "end": end}
+        return dict(self._description)
 
     def prepare(self, config: Config, rows: int) -> None:
         """Be ready for about so many items that are compared by these options."""

@@ -192,18 +192,18 @@ class IndexRun:
         assert recipe is not None
         for batch in piece.load():
             chosen = np.flatnonzero(kept[batch.rows])
-            found = sketch_batch(batch.values.take(pa.array(chosen)), None, recipe)
+            found = sketch_batch(batch.values.take(pa.array(chosen)), None, recipe, coded=True)
             absent = [place for place, _ in found.items.bad]
             if isinstance(found.items, Dense):
                 absent += np.flatnonzero(~found.items.present).tolist()
             if absent:
                 chosen = np.delete(chosen, absent)
-                found = sketch_batch(batch.values.take(pa.array(chosen)), None, recipe)
+                found = sketch_batch(batch.values.take(pa.array(chosen)), None, recipe, coded=True)
             rows = batch.batch.rows.take(pa.array(batch.rows[chosen] - batch.batch.first))
             ids = _ids_in(rows, items, batch.rows[chosen].tolist())
             new = self._are_new(ids)
             if not new.all():
-                found = sketch_batch(batch.values.take(pa.array(chosen[new])), None, recipe)
+                found = sketch_batch(batch.values.take(pa.array(chosen[new])), None, recipe, coded=True)
                 rows = rows.filter(pa.array(new))
             names = [name for name, is_new in zip(ids, new.tolist(), strict=True) if is_new]
             if not names:
