@@ -561,3 +561,14 @@ def test_two_generators_of_ids_share_nothing() -> None:
     assert index.add_many((next(numbers), f"text {i}") for i in range(2500)) == 2500
     assert len(index) == 2500
     assert index.query_many([]) == []
+
+
+@pytest.mark.parametrize("measure", ["containment", "lr:3"])
+def test_a_few_items_of_a_measure_without_bands_are_read_again(tmp_path: Path, measure: str) -> None:
+    """They are in no segment, so that their keys, which nothing looks up, are made again."""
+    options: dict[str, Any] = {"threshold": 0.8} if measure == "containment" else {"max_distance": 0.5}
+    item: Any = {1, 2, 3, 4} if measure == "containment" else [1.0, 2.0]
+    with Index.create(tmp_path / "seen.idx", measure=measure, **options) as index:
+        index.add("a", item)
+    with Index.open(tmp_path / "seen.idx") as index:
+        assert [match[0] for match in index.query(item)] == ["a"]
