@@ -15,11 +15,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lookalike.index.index_log import damaged
-from lookalike.index.log_store import LogStore
+from lookalike.index.index_log import VolumeView, damaged
 from lookalike.index.lookup import score_sets
 from lookalike.index.row_codec import RowCodec
-from lookalike.index.store_view import Candidates, View
+from lookalike.index.store import Store
+from lookalike.index.store_view import Candidates
 from lookalike.key import PUBLIC_KEY
 from lookalike.measures.base import Judge
 from lookalike.measures.sketch_batch import ItemSketches
@@ -48,13 +48,13 @@ class ScoredPlaces(NamedTuple):
 class Searching:
     """Searches one index."""
 
-    store: LogStore
+    store: Store
     codec: RowCodec
     judge: Judge
     scratch: U64Array
 
     def hits(
-        self, found: ItemSketches, threshold: float, *, most: int | None, until: int = 0, view: View | None = None
+        self, found: ItemSketches, threshold: float, *, most: int | None, until: int = 0, view: VolumeView | None = None
     ) -> Iterator[ScoredPlaces]:
         """The matches of each of some items that score at least the threshold.
 
@@ -63,14 +63,16 @@ class Searching:
         view = view or self.store.view()
         keys = self.codec.keys(found)
         keys = np.concatenate([keys, np.zeros((len(keys), 1), np.uint64)], axis=1)
-        entries = _UNLIMITED if most is None else max(MOST_ENTRIES, most)
+        most_compared = _UNLIMITED if most is None else most
+        entries = max(MOST_ENTRIES, most_compared)
         start = 0
         while start < len(keys):
             if self.codec.recipe.bands or self.codec.by_fingerprint:
-                candidates, upto = self.store.find(view, keys, 0, self.codec.bands, entries, start)
+                candidates, upto = self.store.find(
+                    view, keys, 0, self.codec.bands, entries, start, examine=most_compared
+                )
             else:
                 candidates, upto = self._all(view, len(keys), start), start + 1
-            most_compared = _UNLIMITED if most is None else most
             if self.codec.packs_sets:
                 yield from self._score_sets(view, found, candidates, start, upto, threshold, most_compared, until)
             else:
@@ -78,7 +80,7 @@ class Searching:
             start = upto
 
     def against(
-        self, view: View, found: ItemSketches, places: U64Array, signatures: I64Array, threshold: float
+        self, view: VolumeView, found: ItemSketches, places: U64Array, signatures: I64Array, threshold: float
     ) -> Iterator[ScoredPlaces]:
         """The matches of each of some items among the given places; none that could match is passed over."""
         for query in range(len(found)):
@@ -90,15 +92,15 @@ class Searching:
             else:
                 yield from self._score_others(view, found, candidates, query, query + 1, threshold, _UNLIMITED)
 
-    def _all(self, view: View, count: int, query: int) -> Candidates:
+    def _all(self, view: VolumeView, count: int, query: int) -> Candidates:
         """Every item as a candidate of one query."""
-        places, signatures = view.everything()
+        places, signatures = self.store.everything(view)
         ends = np.zeros(count + 1, np.int64)
         ends[query + 1] = len(places)
         return Candidates(places, signatures, ends, np.zeros(count, np.int64))
 
     def _score_sets(
-        self, view: View, found: ItemSketches, candidates: Candidates, start: int, upto: int, threshold: float,
+        self, view: VolumeView, found: ItemSketches, candidates: Candidates, start: int, upto: int, threshold: float,
         most: int, until: int,
     ) -> Iterator[ScoredPlaces]:  # fmt: skip
         assert isinstance(found.items, Sets)
@@ -146,7 +148,7 @@ class Searching:
             yield ScoredPlaces(places[order], its[order], compared_with, left_out)
 
     def _score_others(
-        self, view: View, found: ItemSketches, candidates: Candidates, start: int, upto: int, threshold: float,
+        self, view: VolumeView, found: ItemSketches, candidates: Candidates, start: int, upto: int, threshold: float,
         most: int,
     ) -> Iterator[ScoredPlaces]:  # fmt: skip
         offsets, words = self._rows_of(found)
@@ -178,7 +180,7 @@ class Searching:
             return np.zeros(len(found) + 1, np.int64), np.empty(0, np.uint64)
         return self.judge.rows(found.items)
 
-    def _copies(self, view: View, found: ItemSketches, candidates: Candidates, query: int) -> ScoredPlaces:
+    def _copies(self, view: VolumeView, found: ItemSketches, candidates: Candidates, query: int) -> ScoredPlaces:
         """The items with the same fingerprint, where that is all there is to an item."""
         places = candidates.places[candidates.ends[query] : candidates.ends[query + 1]].copy()
         rows = view.rows(places[places >> _SIZE == 0])
