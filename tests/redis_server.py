@@ -7,9 +7,10 @@ import shutil
 import socket
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 
-__all__ = ["RedisServer", "find_redis"]
+__all__ = ["RedisServer", "find_redis", "free_port", "wait_until"]
 
 _DEADLINE = 30.0
 
@@ -19,10 +20,19 @@ def find_redis() -> str | None:
     return shutil.which("redis-server") or shutil.which("valkey-server")
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port that nobody listens at."""
     with socket.socket() as trial:
         trial.bind(("127.0.0.1", 0))
         return int(trial.getsockname()[1])
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    """Ask until it is so, for as long as a busy machine may take."""
+    until = time.monotonic() + _DEADLINE
+    while not condition():
+        assert time.monotonic() < until, "it does not come about"
+        time.sleep(0.01)
 
 
 class RedisServer:
@@ -30,7 +40,7 @@ class RedisServer:
 
     def __init__(self, folder: Path, *options: str) -> None:
         self._folder, self._options = folder, options
-        self.port = _free_port()
+        self.port = free_port()
         self._numbers = itertools.count()
         self._process: subprocess.Popen[bytes] | None = None
         self.start()
@@ -41,13 +51,11 @@ class RedisServer:
         assert program is not None
         fixed = ["--port", str(self.port), "--bind", "127.0.0.1", "--dir", str(self._folder), "--save", ""]
         self._process = subprocess.Popen([program, *fixed, *self._options], stdout=subprocess.DEVNULL)
-        until = time.monotonic() + _DEADLINE
-        while not self._answers():
-            assert self._process.poll() is None, f"Redis ended with {self._process.returncode}"
-            assert time.monotonic() < until, "Redis does not answer"
-            time.sleep(0.01)
+        wait_until(self._answers)
 
     def _answers(self) -> bool:
+        assert self._process is not None
+        assert self._process.poll() is None, f"Redis ended with {self._process.returncode}"
         try:
             return self.ask("PING").startswith(b"+PONG")
         except OSError:

@@ -9,16 +9,17 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from lookalike.errors import ExtraError, InputError, LookalikeError, OptionError, UnavailableError
 from lookalike.index import redis_scripts
 from lookalike.index.redis_address import RedisAddress
 from lookalike.index.redis_scripts import Script
 
-__all__ = ["Command", "RedisLink"]
+__all__ = ["Again", "Command", "RedisLink"]
 
 Command = tuple[Any, ...]
+Again: TypeAlias = "Callable[[Command], Command] | None"
 
 # Seconds: a machine that is not there is known by then, and a script that takes longer is stuck.
 _CONNECT, _ANSWER = 2.0, 10.0
@@ -53,6 +54,8 @@ class RedisLink:
             errors.ReadOnlyError,
         )
         self._closed = False
+        # Whether Redis could not be reached the last time: then one try must do, so that nobody waits for nothing.
+        self._away = False
         # How often something was sent and waited for.
         self.round_trips = 0
         # Where in a cluster the keys are, once that is told.
@@ -81,8 +84,8 @@ class RedisLink:
         """Run a script; its answer."""
         return self.send([self.script(script, *arguments)])[0]
 
-    def send(self, commands: Sequence[Command], *, patient: bool = True) -> list[Any]:
-        """Send commands in one go; their answers.
+    def send(self, commands: Sequence[Command], again: Again = None, *, patient: bool = True) -> list[Any]:
+        """Send commands in one go; their answers. `again` makes the command that is sent where an answer was lost.
 
         Raises:
             UnavailableError: if Redis cannot be reached for as long as is tried.
@@ -90,18 +93,22 @@ class RedisLink:
         if self._closed:
             raise InputError(f"{self.address.shown} is closed: open it again")
         answers: list[Any] = [None] * len(commands)
-        waiting = list(range(len(commands)))
-        until = time.monotonic() + (self.address.retry if patient else 0.0)
+        commands, waiting = list(commands), list(range(len(commands)))
+        until = time.monotonic() + (self.address.retry if patient and not self._away else 0.0)
         tries = 0
         while True:
             why = self._try([commands[each] for each in waiting], waiting, answers)
             waiting = [each for each in waiting if isinstance(answers[each], _Unanswered)]
             if not waiting:
+                self._away = False
                 return answers
             # Redis forgets scripts when it starts, and tells where keys are: neither is a failure.
             if why is not None:
+                if again is not None:
+                    commands = [again(each) for each in commands]
                 pause = _PAUSES[min(tries, len(_PAUSES) - 1)] * random.uniform(0.5, 1.0)
                 if time.monotonic() + pause > until:
+                    self._away = True
                     raise UnavailableError(f"{self.address.shown} cannot be reached: {why}; try again")
                 time.sleep(pause)
                 tries += 1

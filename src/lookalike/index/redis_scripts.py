@@ -263,13 +263,13 @@ local function remove(number, fields, first)
 end
 """
 
-# 1 if the item was there, and is not any more.
+# 1 if the item was there, and is not any more. Where the answer to the first call was lost, it was there then.
 REMOVE = Script(
     _COMMON
     + _CHANGING
     + """
 local number = tonumber(ARGV[3])
-if not record_of(number) then return 0 end
+if not record_of(number) then return tonumber(ARGV[6]) end
 remove(number, ARGV[4], tonumber(ARGV[5]))
 return 1
 """

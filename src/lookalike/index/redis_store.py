@@ -21,12 +21,12 @@ from typing import Any
 import numpy as np
 
 from lookalike import __version__
-from lookalike.errors import InputError, OutputError
+from lookalike.errors import InputError, OutputError, UnavailableError
 from lookalike.index.fetched_view import FetchedView
 from lookalike.index.index_log import IndexLog, NewItems, VolumeView
 from lookalike.index.records import append_records
 from lookalike.index.redis_address import RedisAddress
-from lookalike.index.redis_link import Command, RedisLink
+from lookalike.index.redis_link import Again, Command, RedisLink
 from lookalike.index.redis_scripts import (
     ADD,
     CHECK,
@@ -295,7 +295,7 @@ class RedisStore:
         removed = 0
         for begin in range(0, len(places), _ITEMS):
             some = self._entered(view, places[begin : begin + _ITEMS])
-            removed += sum(self._send([self._call(REMOVE, *each) for each in some]))
+            removed += sum(self._send([self._call(REMOVE, *each, 0) for each in some], lambda call: (*call[:-1], 1)))
         return removed
 
     def _entered(self, view: VolumeView, places: U64Array) -> list[tuple[int, bytes, int]]:
@@ -351,16 +351,18 @@ class RedisStore:
     def _call(self, script: Script, *arguments: Any) -> Command:
         return self._link.script(script, self._index.made, self.bands, *arguments)
 
-    def _send(self, calls: list[Command]) -> list[Any]:
-        return [self._answer(each) for each in self._link.send(calls)]
+    def _send(self, calls: list[Command], again: Again = None) -> list[Any]:
+        return [self._answer(each) for each in self._link.send(calls, again)]
 
     def _answer(self, answer: Any) -> Any:
         if answer == GONE_AWAY:
             raise self._gone()
         return answer
 
-    def _gone(self) -> InputError:
-        return InputError(f"the index at {self.name} is not there any more: Redis has lost it, or it was made anew")
+    def _gone(self) -> UnavailableError:
+        return UnavailableError(
+            f"the index at {self.name} is not there any more: Redis has lost it, or it was made anew"
+        )
 
     def _check_writable(self) -> None:
         if self._readonly:
