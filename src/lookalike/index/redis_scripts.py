@@ -148,6 +148,14 @@ local function unpacked(data, at)
   return (((a * 256 + b) * 256 + c) * 256 + d) * 256 + e
 end
 
+-- Where a number is in a long bucket.
+local function position(data, number)
+  local wanted = packed(number)
+  local at = string.find(data, wanted, 1, true)
+  while at and at % 5 ~= 1 do at = string.find(data, wanted, at + 1, true) end
+  return at
+end
+
 local function plain(number)
   return string.format('%.0f', number)
 end
@@ -179,9 +187,9 @@ for i = 0, #fields / 4 - 1 do
   local band, field = first + i, field_of(fields, i)
   local value = redis.call('HGET', bucket(band, field), field)
   if value == '' then
-    -- The latest of a long one.
+    -- The latest of a long one: each may have its share of what is left, so that bands tell the likelier ones apart.
     local size = redis.call('STRLEN', long(band, field)) / 5
-    local taken = math.min(size, entries)
+    local taken = math.min(size, math.floor(entries / (#fields / 4 - i)))
     left_out = left_out + size - taken
     entries = entries - taken
     if taken > 0 then
@@ -227,14 +235,10 @@ local function leave(band, field, number)
   local key = bucket(band, field)
   local value = redis.call('HGET', key, field)
   if value == '' then
-    local name, wanted = long(band, field), packed(number)
+    local name = long(band, field)
     local data = redis.call('GET', name)
-    for at = 1, #data, 5 do
-      if string.sub(data, at, at + 4) == wanted then
-        data = string.sub(data, 1, at - 1) .. string.sub(data, at + 5)
-        break
-      end
-    end
+    local at = position(data, number)
+    if at then data = string.sub(data, 1, at - 1) .. string.sub(data, at + 5) end
     if data == '' then
       redis.call('DEL', name)
       redis.call('HDEL', key, field)
@@ -395,13 +399,7 @@ for i = 0, #fields / 4 - 1 do
   local band, field = first + i, field_of(fields, i)
   local value = redis.call('HGET', bucket(band, field), field)
   if value == '' then
-    local data, wanted = redis.call('GET', long(band, field)) or '', packed(number)
-    for at = 1, #data, 5 do
-      if string.sub(data, at, at + 4) == wanted then
-        listed = listed + 1
-        break
-      end
-    end
+    if position(redis.call('GET', long(band, field)) or '', number) then listed = listed + 1 end
   elseif value then
     for each in string.gmatch(value, '%d+') do
       if tonumber(each) == number then listed = listed + 1 end

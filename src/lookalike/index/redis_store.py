@@ -54,7 +54,7 @@ __all__ = ["RedisStore", "create_in_redis", "find_in_redis"]
 FORMAT = 1
 # Queries, items and hashes of records that travel together.
 _QUERIES, _ITEMS, _HASHES = 100, 200, 4
-# Entries of long buckets that are looked at for one query. Redis does nothing else meanwhile: 10,000 take 2 ms.
+# Entries of long buckets that are looked at for one query. Redis does nothing else meanwhile: 10,000 take 2 to 4 ms.
 _ENTRIES = 10_000
 _HALF = np.uint64(32)
 # Keys whose size is measured where it is asked what the index takes.
