@@ -148,12 +148,15 @@ local function unpacked(data, at)
   return (((a * 256 + b) * 256 + c) * 256 + d) * 256 + e
 end
 
--- Where a number is in a long bucket.
+-- Where a number is in a long bucket, whose numbers rise as they were given.
 local function position(data, number)
-  local wanted = packed(number)
-  local at = string.find(data, wanted, 1, true)
-  while at and at % 5 ~= 1 do at = string.find(data, wanted, at + 1, true) end
-  return at
+  local low, high = 0, #data / 5 - 1
+  while low <= high do
+    local middle = math.floor((low + high) / 2)
+    local there = unpacked(data, 5 * middle + 1)
+    if there == number then return 5 * middle + 1 end
+    if there < number then low = middle + 1 else high = middle - 1 end
+  end
 end
 
 local function plain(number)
