@@ -30,15 +30,10 @@ from lookalike.index import Index, log_store
 from lookalike.index.log_store import LogStore
 from lookalike.index.recent_table import RecentTable
 from lookalike.index.row_codec import RowCodec
+from tests.stored_records import log_of
 
 SEED = 20_240
 ROOT = Path(__file__).parents[2]
-
-
-def log_of(index: Index) -> LogStore:
-    """What keeps the items of an index in a folder or in memory."""
-    assert isinstance(index._store, LogStore)
-    return index._store
 
 
 @pytest.fixture(autouse=True)

@@ -336,7 +336,7 @@ def test_a_redis_that_is_killed_under_load_and_comes_back(own_server: RedisServe
     address = own_server.address(retry="0.2")
     acknowledged: list[int] = []
     refused: list[str] = []
-    reached, back, ended = threading.Event(), threading.Event(), threading.Event()
+    reached, away, back, ended = (threading.Event() for _ in range(4))
     with Index.create(address, shingle="word:1") as index:
 
         def load() -> None:
@@ -348,6 +348,7 @@ def test_a_redis_that_is_killed_under_load_and_comes_back(own_server: RedisServe
                     (back if refused else reached).set()
                 except UnavailableError as error:
                     refused.append(str(error))
+                    away.set()
                 number += 1
 
         thread = threading.Thread(target=load)
@@ -359,6 +360,8 @@ def test_a_redis_that_is_killed_under_load_and_comes_back(own_server: RedisServe
                 index.query("a text")
         with pytest.raises(UnavailableError):
             index.check()
+        # Not before the retries of the load have come to nothing.
+        assert away.wait(60)
         own_server.start()
         assert back.wait(60)
         ended.set()
@@ -437,3 +440,19 @@ def test_an_index_goes_from_a_folder_to_redis_and_back(address: str, tmp_path: P
         with Index.open(tmp_path / "b.idx") as copy:
             assert copy.query_many(texts) == folder.query_many(texts)
             assert list(copy) == list(folder)
+
+
+@pytest.mark.parametrize("options", [{"threshold": 0.6}, {"threshold": 0.6, "verify": "sketch"}], ids=str)
+def test_the_nearest_items_are_those_of_an_index_in_memory(address: str, options: dict[str, Any]) -> None:
+    texts = random_texts(150)
+    with Index.create(address, shingle="word:1", **options) as index:
+        plain = Index.create(shingle="word:1", **options)
+        for each in (index, plain):
+            each.add_many(enumerate(texts))
+        for text in texts[::29]:
+            answer = index.nearest(text, 5, recall=1.0)
+            assert [match.similarity for match in answer] == [
+                match.similarity for match in plain.nearest(text, 5, recall=1.0)
+            ]
+            assert len({match.id for match in answer}) == 5
+            assert answer.recall == 1.0

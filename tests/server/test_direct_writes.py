@@ -65,7 +65,7 @@ def test_while_redis_is_away_answers_are_503_and_then_all_is_well(own_server: Re
     Index.create(address, threshold=0.6).close()
     with serving(address) as server, Client(server.address) as client:
         acknowledged: list[int] = []
-        reached, back, ended = threading.Event(), threading.Event(), threading.Event()
+        reached, away, back, ended = (threading.Event() for _ in range(4))
         refused: list[UnavailableError] = []
 
         def load() -> None:
@@ -78,6 +78,7 @@ def test_while_redis_is_away_answers_are_503_and_then_all_is_well(own_server: Re
                         (back if refused else reached).set()
                     except UnavailableError as error:
                         refused.append(error)
+                        away.set()
                     number += 1
 
         thread = threading.Thread(target=load)
@@ -96,6 +97,8 @@ def test_while_redis_is_away_answers_are_503_and_then_all_is_well(own_server: Re
         assert "lookalike_items" not in server.ask("GET", "/metrics").body.decode()
         with pytest.raises(UnavailableError, match="cannot be reached"):
             client.query("a text of words")
+        # Not before the retries of the load have come to nothing.
+        assert away.wait(60)
         own_server.start()
         wait_until(lambda: server.ask("GET", "/readyz").status == 200)
         assert back.wait(60)

@@ -90,8 +90,7 @@ class RedisLink:
         Raises:
             UnavailableError: if Redis cannot be reached for as long as is tried.
         """
-        if self._closed:
-            raise InputError(f"{self.address.shown} is closed: open it again")
+        self._check_open()
         answers: list[Any] = [None] * len(commands)
         commands, waiting = list(commands), list(range(len(commands)))
         until = time.monotonic() + (self.address.retry if patient and not self._away else 0.0)
@@ -125,7 +124,12 @@ class RedisLink:
         except (exceptions.ConnectionError, exceptions.TimeoutError, OSError) as error:
             # A node of a cluster may be gone for good: whoever is asked first knows the next one.
             self._move_to(None)
+            self._check_open()
             return str(error) or type(error).__name__
+        except (AttributeError, ValueError):
+            # What redis-py raises where another thread closes the connection meanwhile.
+            self._check_open()
+            raise
         why, moved, forgotten = None, None, False
         for each, answer in zip(which, found, strict=True):
             if not isinstance(answer, Exception):
@@ -145,6 +149,10 @@ class RedisLink:
         elif forgotten and why is None:
             return self._try_loading()
         return why
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise InputError(f"{self.address.shown} is closed: open it again")
 
     def _try_loading(self) -> str | None:
         exceptions = self._redis.exceptions
