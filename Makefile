@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format types unit browser bench clean
+.PHONY: help demo test lint format types unit browser redis bench clean
 
 help:
 	@sed -n '1,4p' Makefile | sed 's/^# \{0,1\}//'
@@ -27,7 +27,7 @@ lint: $(VENV)/installed-dev
 types: $(VENV)/installed-dev
 	$(BIN)/mypy
 
-unit: $(VENV)/installed-dev browser
+unit: $(VENV)/installed-dev browser redis
 	$(BIN)/python -m pytest --numprocesses auto --dist loadfile --cov --cov-report=term --cov-fail-under=90
 
 # The tests of the report need a browser. Where it cannot be installed they are skipped, and say so.
@@ -36,6 +36,13 @@ browser:
 	  command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ] && echo "installing Chromium for the tests of the report" \
 	  && apt-get update --quiet=2 && apt-get install --yes --quiet=2 --no-install-recommends chromium >/dev/null; } \
 	  || echo "no Chromium and no way to install it: the tests of the report in a browser will be skipped"
+
+# The tests of an index in Redis start one of their own. Where there is none to start they are skipped, and say so.
+redis:
+	@command -v redis-server >/dev/null || command -v valkey-server >/dev/null || { \
+	  command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ] && echo "installing Redis for the tests of an index in it" \
+	  && apt-get update --quiet=2 && apt-get install --yes --quiet=2 --no-install-recommends redis-server >/dev/null; } \
+	  || echo "no Redis and no way to install it: the tests of an index in Redis will be skipped"
 
 format: $(VENV)/installed-dev
 	$(BIN)/ruff format .

@@ -16,6 +16,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -62,10 +63,11 @@ def measured(path: Path, items: int, folder: Path) -> str:
     queries = documents(path, sorted(set(np.concatenate(chosen).tolist())))
     rng.shuffle(queries)
     index.query(queries[0])
-    times = np.array([timed(lambda text=text: index.query(text))[0] for text in queries])
-    segments = len(index._store.view().segments)
+    times = np.array([timed(partial(index.query, text))[0] for text in queries])
+    segments = index.stats()["segments"]
+    index.remove(0)
     index.add_many((f"new {number}", text + " and more") for number, text in enumerate(queries))
-    merging, _, _ = timed(lambda: index.remove("new 0") or index.compact())
+    merging, _, _ = timed(index.compact)
     index.close()
     shutil.rmtree(place)
     p50, p99 = np.percentile(times, [50, 99]) * 1e6

@@ -70,7 +70,7 @@ def clients(folder: Path, count: int, seconds: float) -> str:
         threads = [threading.Thread(target=work, args=[client]) for client in range(count)]
         for thread in threads:
             thread.start()
-        os.fdatasync = counted
+        os.fdatasync = counted  # type: ignore[assignment]
         try:
             start.wait()
             begun = time.perf_counter()

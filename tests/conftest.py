@@ -1,8 +1,13 @@
-"""How properties are tested: as many examples as ever, however slow the machine is."""
+"""How properties are tested: as many examples as ever, however slow the machine is; and a Redis for all tests."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.redis_server import RedisServer, find_redis
 
 # A deadline measures the machine: under load an example takes a hundred times as long. What must not take long is
 # tested by counting steps. The examples of a test share its folder, and write over what the last one left. A test that
@@ -10,3 +15,13 @@ from hypothesis import HealthCheck, settings
 checks = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 settings.register_profile("unhurried", deadline=None, suppress_health_check=checks)
 settings.load_profile("unhurried")
+
+
+@pytest.fixture(scope="session")
+def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    """A Redis for all tests that do not mind one another's keys."""
+    if find_redis() is None:
+        pytest.skip("there is no redis-server: make redis installs it")
+    server = RedisServer(tmp_path_factory.mktemp("redis"))
+    yield server
+    server.kill()

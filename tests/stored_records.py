@@ -1,15 +1,17 @@
-"""Records in a volume, as tests of an index have them."""
+"""Records in a volume, and the log of an index, as tests of an index have them."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from lookalike.index import Index
 from lookalike.index.index_items import IdBytes, bytes_of_parts
+from lookalike.index.log_store import LogStore
 from lookalike.index.records import append_records
 from lookalike.key import PUBLIC_KEY
 from lookalike.types import I64Array, U8Array, U64Array
 
-__all__ = ["NOW", "Item", "appended"]
+__all__ = ["NOW", "Item", "appended", "log_of"]
 
 NOW = 1_700_000_000_123
 Item = tuple[str | int, bytes, bytes, int]
@@ -25,3 +27,9 @@ def appended(items: list[Item], room: int = 1 << 16, volume: int = 5) -> tuple[U
         np.array([each[3] for each in items], np.int64), places,
     )  # fmt: skip
     return data, state, places, done
+
+
+def log_of(index: Index) -> LogStore:
+    """What keeps the items of an index in a folder or in memory."""
+    assert isinstance(index._store, LogStore)
+    return index._store

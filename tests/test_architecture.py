@@ -305,6 +305,7 @@ TWINS = {
     "store_text": "lookalike.index.log_store:LogStore",
     "code_rows": "tests.reference.bits:code",
     "scan_codes": "tests.reference.bits:slots_differing",
+    "take_in_records": "tests.reference.indexing:record",
 }
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from lookalike.api import clusters, dedup, edges, images, neighbors, pairs, plan
-    from lookalike.errors import InputError, LookalikeError, OptionError, OutputError, ServerError
+    from lookalike.errors import InputError, LookalikeError, OptionError, OutputError, ServerError, UnavailableError
     from lookalike.index.answers import Match, Near
     from lookalike.index.index import Index
     from lookalike.runs.opened_run import Run
@@ -39,6 +39,7 @@ __all__ = [
     "Plan",
     "Run",
     "ServerError",
+    "UnavailableError",
     "clusters",
     "dedup",
     "edges",
@@ -67,6 +68,7 @@ _HOME = {
     "Plan": "theory",
     "Run": "runs.opened_run",
     "ServerError": "errors",
+    "UnavailableError": "errors",
     "clusters": "api",
     "dedup": "api",
     "edges": "api",

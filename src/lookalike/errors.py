@@ -6,6 +6,7 @@
     ├── InputError    something that was read: a file, a row, a column, a type
     │   └── ItemError an item of a batch; whoever knows the batch says where it is
     ├── OutputError   something that could not be written
+    ├── UnavailableError   where an index is kept cannot be reached just now; later it may
     ├── ServerError   a server that was not reached, or refuses to answer
     └── CertificateError   a run that does not vouch for itself, where that was asked for (`strict`)
 
@@ -27,6 +28,7 @@ __all__ = [
     "OptionError",
     "OutputError",
     "ServerError",
+    "UnavailableError",
     "failed",
 ]
 
@@ -82,6 +84,10 @@ def _own(error: KeyboardInterrupt) -> bool:
 
 class OutputError(LookalikeError):
     """The output exists already, or could not be written whole."""
+
+
+class UnavailableError(LookalikeError):
+    """Where an index is kept cannot be reached, or takes nothing just now: the same may work a moment later."""
 
 
 class ServerError(LookalikeError):

@@ -9,6 +9,7 @@ import pytest
 
 from lookalike import Index
 from tests.cli.conftest import Run
+from tests.redis_server import RedisServer
 
 TEXTS = {
     "a": "the cat sat on the mat and looked at the dog that slept near the door",
@@ -146,3 +147,32 @@ def test_a_build_that_fails_leaves_nothing_and_can_be_done_again(
     assert [each.name for each in tmp_path.iterdir()] == [docs.name]
     assert run("index", "build", str(docs), "-o", str(path), "--id", "id").code == 0
     assert run("index", "stats", str(path), "--json").json["items"] == 3
+
+
+def test_an_index_in_redis_is_built_asked_and_looked_after(
+    run: Run, docs: Path, tmp_path: Path, redis_server: RedisServer
+) -> None:
+    pytest.importorskip("redis")
+    address = redis_server.address()
+    done = run("index", "build", str(docs), "-o", address, "--id", "id", "--payload", "url", "--shingle", "word:2")
+    assert (done.code, f"3 items in {address}" in done.err) == (0, True), done.err
+    assert "2 of 3 items match" in run("index", "query", address, TEXTS["a"]).out
+    more = tmp_path / "more.csv"
+    more.write_text("id,text\n7,one more text of some length\n")
+    assert "1 items added, 4 in" in run("index", "add", address, str(more), "--id", "id").err
+    assert "1 removed, 3 left" in run("index", "remove", address, "7").err
+    assert run("index", "stats", address, "--json").json["items"] == 3
+    assert "sound" in run("index", "verify", address).err
+    assert "0.0 MB given back" in run("index", "compact", address).err
+    assert run("index", "backup", address, str(tmp_path / "copy.idx")).code == 0
+    assert "3 removed, 0 left" in run("index", "expire", address, "--older-than", "0s").err
+    with Index.open(tmp_path / "copy.idx") as copy:
+        assert list(copy) == list(TEXTS)
+
+
+def test_a_redis_that_is_not_there_is_one_line(run: Run) -> None:
+    pytest.importorskip("redis")
+    done = run("index", "query", "redis://:sesame@127.0.0.1:1/0?name=seen&retry=0", "a text")
+    assert (done.code, done.err.count("\n")) == (1, 1)
+    assert done.err.startswith("lookalike: redis://127.0.0.1:1/0?name=seen&retry=0 cannot be reached: ")
+    assert "sesame" not in done.err

@@ -10,6 +10,7 @@ from lookalike.index import log_store
 from lookalike.index.code_scan import CodeScan, scan_codes
 from lookalike.kernels.addresses import address_of
 from tests.reference.bits import slots_differing
+from tests.stored_records import log_of
 
 
 @pytest.mark.parametrize("numbers", [True, False])
@@ -37,11 +38,11 @@ def test_a_scan_looks_at_segments_and_table(monkeypatch: pytest.MonkeyPatch) -> 
     found = index._sketched(items).codes
     assert found is not None
     codes = found.tolist()
-    scan = CodeScan(index._store.view(), found[0], numbers=True)
+    scan = CodeScan(log_of(index).view(), found[0], numbers=True)
     apart = [slots_differing(codes[0], each, numbers=True) for each in codes]
     assert scan.having.tolist() == [apart.count(d) for d in range(257)]
     for low, high in ((-1, 0), (0, 60), (60, 256), (-1, 256)):
         places, addresses = scan.between(low, high)
         assert len(places) == len(addresses)
-        ids = [index._store.view().item(place).id for place in places.tolist()]
+        ids = [log_of(index).view().item(place).id for place in places.tolist()]
         assert ids == [i for i, d in enumerate(apart) if low < d <= high]

@@ -30,6 +30,7 @@ from lookalike.index import Index, log_store
 from lookalike.index.log_store import LogStore
 from lookalike.index.recent_table import RecentTable
 from lookalike.index.row_codec import RowCodec
+from tests.stored_records import log_of
 
 SEED = 20_240
 ROOT = Path(__file__).parents[2]
@@ -130,7 +131,7 @@ def test_a_kill_at_any_step_loses_nothing(tmp_path: Path, monkeypatch: pytest.Mo
     index = Index.create(tmp_path / "index", threshold=0.8)
     index.query(text_of(0))
     steps = Steps(tmp_path / "index", tmp_path / "copies", monkeypatch)
-    steps.store = index._store
+    steps.store = log_of(index)
     for number in range(120):
         there = list(steps.truth)
         if number < 40 or rng.random() < 0.4:
@@ -206,7 +207,7 @@ def test_pages_that_were_lost_before_others_are_no_damage(tmp_path: Path, monkey
     """What was written and not yet synced reaches the disk in any order: none of it was acknowledged."""
     small_in(monkeypatch, 128, 1 << 16)
     with filled(tmp_path / "index", 5) as index:
-        synced = index._store.log.last.end
+        synced = log_of(index).log.last.end
         with index.together():
             for number in range(5, 100):
                 index.add(number, text_of(number), 0)
@@ -225,7 +226,7 @@ def test_a_replacement_is_not_half_on_the_disk(tmp_path: Path, monkeypatch: pyte
     """The old item is in one volume and the new one in another: the new one must be safe first."""
     index = filled(tmp_path / "index", 70)
     index.compact()
-    assert index._store.log.last.number > 0
+    assert log_of(index).log.last.number > 0
     shutil.copytree(tmp_path / "index", tmp_path / "disk")
     states: list[Path] = []
     whole = os.fdatasync
@@ -281,11 +282,11 @@ def test_closing_while_others_add_ends(tmp_path: Path, monkeypatch: pytest.Monke
     index = filled(tmp_path / "index", 3)
     syncing, closing = threading.Event(), threading.Event()
     # The thread that adds has `_syncing` and is about to take `_mutex`; the one that closes has `_mutex`.
-    mutex = index._store._mutex
+    mutex = log_of(index)._mutex
 
     class Handing:
         def __enter__(self) -> None:
-            if threading.current_thread().name == "adds" and index._store._syncing.locked():
+            if threading.current_thread().name == "adds" and log_of(index)._syncing.locked():
                 syncing.set()
                 closing.wait(10)
             mutex.acquire()
@@ -299,7 +300,7 @@ def test_closing_while_others_add_ends(tmp_path: Path, monkeypatch: pytest.Monke
         with contextlib.suppress(LookalikeError):
             index.add(3, text_of(3), 0)
 
-    index._store._mutex = Handing()  # type: ignore[assignment]
+    log_of(index)._mutex = Handing()  # type: ignore[assignment]
     adding = threading.Thread(target=adds, name="adds", daemon=True)
     adding.start()
     assert syncing.wait(10)
@@ -839,7 +840,7 @@ def test_the_same_ids_from_many_threads_are_added_once(tmp_path: Path) -> None:
 def test_a_look_up_sees_by_itself_how_many_items_are_recent(tmp_path: Path) -> None:
     """A number that threads told one another could be an older one, and hide an item."""
     index = filled(tmp_path / "index", 3)
-    store = index._store
+    store = log_of(index)
     view = store.view()
     index.add(3, text_of(3), 0)
     assert view.table is not None
@@ -878,7 +879,7 @@ def test_who_makes_a_segment_while_another_waits_for_the_disk_waits_as_well(
 ) -> None:
     """A sync that has begun is none: what the manifest says is on the disk must be there."""
     index = filled(tmp_path / "index", 3)
-    store = index._store
+    store = log_of(index)
     syncing, go_on = threading.Event(), threading.Event()
     whole, synced = os.fdatasync, list[str]()
 

@@ -14,6 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from lookalike import Index, InputError
 from lookalike.index import log_store
+from tests.redis_server import RedisServer
 from tests.reference.sets import jaccard
 
 THRESHOLD = 0.5
@@ -34,9 +35,12 @@ class IndexMachine(RuleBasedStateMachine):
             setattr(log_store, name, value)
         self.held: dict[Any, tuple[frozenset[int], Any]] = {}
 
+    def place(self, kept: bool) -> str | Path | None:
+        return self.folder / "seen.idx" if kept else None
+
     @initialize(kept=st.booleans())
     def begin(self, kept: bool) -> None:
-        self.path = self.folder / "seen.idx" if kept else None
+        self.path = self.place(kept)
         where = ":memory:" if self.path is None else self.path
         self.index = Index.create(where, measure="jaccard", threshold=THRESHOLD, bands=200, rows=1, durable=False)
         # What the items are is known from the first, and an empty one tells nothing.
@@ -157,3 +161,22 @@ IndexMachine.TestCase.settings = settings(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )  # fmt: skip
 TestIndex = IndexMachine.TestCase
+
+
+class RedisMachine(IndexMachine):
+    """The same in Redis, until it goes on with a backup, which is a folder."""
+
+    server: RedisServer
+
+    def place(self, kept: bool) -> str:
+        return self.server.address()
+
+
+class TestRedisIndex(RedisMachine.TestCase):  # type: ignore[misc, valid-type]
+    """Few examples: each step is some round trips."""
+
+    settings = settings(IndexMachine.TestCase.settings, max_examples=8, stateful_step_count=40)
+
+    @pytest.fixture(autouse=True)
+    def server(self, redis_server: RedisServer) -> None:
+        RedisMachine.server = redis_server

@@ -26,6 +26,7 @@ from lookalike.io import open_source
 from tests.index.test_index import MEASURES
 from tests.near_copies import near_copies
 from tests.reference import sets
+from tests.stored_records import log_of
 
 some = settings(max_examples=40, deadline=None, derandomize=True)
 few = settings(max_examples=15, deadline=None, derandomize=True)
@@ -253,7 +254,7 @@ def test_what_is_added_as_one_is_there_as_a_whole_or_not_at_all(
 
     def crashed(name: str) -> set[str | int]:
         """What is there after a crash at this moment; a copy is only of one moment if nothing is merged meanwhile."""
-        index._store.settle()
+        log_of(index).settle()
         shutil.copytree(tmp_path / "seen.idx", tmp_path / name)
         with Index.open(tmp_path / name) as left:
             assert left.verify().sound

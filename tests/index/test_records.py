@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lookalike.index.records import GONE, check_records
+from lookalike.index.records import GONE, check_records, take_in_records
 from lookalike.key import PUBLIC_KEY
 from lookalike.types import U8Array
 from tests.reference import indexing
@@ -94,3 +94,38 @@ def test_hostile_lengths_are_never_followed() -> None:
         wrong[8:12] = np.frombuffer(length.to_bytes(4, "little"), np.uint8)
         data[: len(wrong)] = wrong
         assert checked(data, with_checksums=False)[0] == ([] if length not in (40, 248) else [indexing.place(5, 0, 0)])
+
+
+def taken_in(records: list[bytes], volume: int = 3) -> tuple[int, U8Array, list[int]]:
+    starts = np.cumsum([0, *map(len, records)])
+    data, places = np.frombuffer(b"".join(records) + bytes(64), np.uint8).copy(), np.zeros(len(records), np.uint64)
+    return take_in_records(data, starts, volume, PUBLIC_KEY, places), data, places.tolist()
+
+
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(items)
+def test_records_that_are_taken_in_are_those_of_the_twin_at_their_new_place(given: list[Item]) -> None:
+    travelling = [indexing.record(*item, volume=0, spot=0, now=NOW, synced=8 * 77) for item in given]
+    count, data, places = taken_in(travelling)
+    assert count == len(given)
+    spots = np.cumsum([0, *map(len, travelling)]).tolist()
+    expected = [
+        indexing.record(*item, volume=3, spot=spot, now=NOW, synced=8 * 77)
+        for item, spot in zip(given, spots, strict=False)
+    ]
+    assert data[: spots[-1]].tobytes() == b"".join(expected)
+    assert places == [indexing.place(3, spot, item[3]) for item, spot in zip(given, spots, strict=False)]
+    assert checked(data, volume=3) == (places, spots[-1], 0)
+
+
+def test_no_damaged_record_is_taken_in() -> None:
+    good = [indexing.record(*item, volume=0, spot=0, now=NOW) for item in three()]
+    for byte in range(len(good[1])):
+        for bit in range(8):
+            wrong = bytearray(good[1])
+            wrong[byte] ^= 1 << bit
+            assert taken_in([good[0], bytes(wrong), good[2]])[0] == -2, (byte, bit)
+    for cut in (good[1][:-8], good[1][:-1], good[1][:8], b"", good[1] + bytes(8)):
+        assert taken_in([good[0], cut])[0] == -2
+    # One that was written for another place is none, either.
+    assert taken_in([indexing.record(*three()[0], volume=0, spot=8, now=NOW)])[0] == -1

@@ -9,6 +9,7 @@ import pytest
 
 from lookalike import Index, InputError
 from lookalike.index import log_store
+from tests.stored_records import log_of
 
 
 def texts(count: int) -> list[str]:
@@ -19,7 +20,7 @@ def texts(count: int) -> list[str]:
 
 def state(index: Index) -> list[Any]:
     """All that is stored: logs, tables and segments as they are, but for what a table has no item for."""
-    view = index._store.view()
+    view = log_of(index).view()
     table = view.table
     assert table is not None
     count = table.count
@@ -48,8 +49,8 @@ def test_the_same_bytes_as_by_the_general_way(stopped: None) -> None:
         payload = {"n": name} if name != 3 else None
         fast.add(name, text, payload)
         plain.add_many([(name, text, payload)])
-        fast._store.settle()
-        plain._store.settle()
+        log_of(fast).settle()
+        log_of(plain).settle()
         assert state(fast) == state(plain)
 
 

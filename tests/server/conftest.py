@@ -53,7 +53,7 @@ class Told:
 class Server:
     """A running server."""
 
-    def __init__(self, path: Path, *options: str) -> None:
+    def __init__(self, path: Path | str, *options: str) -> None:
         self.path = path
         self.process = subprocess.Popen(
             [*LOOKALIKE, "serve", str(path), "--port", "0", *options],
@@ -67,7 +67,7 @@ class Server:
         while not (found := re.search(r"at (http://127\.0\.0\.1:(\d+))", said)):
             said = self.stderr.readline()
             assert said, f"the server ended with {self.process.wait()}"
-        self.address, self.port = found[1], int(found[2])
+        self.said, self.address, self.port = said, found[1], int(found[2])
 
     def ask(self, method: str, path: str, body: Any = None, *, token: str | None = None, **headers: str) -> Told:
         """One request on a connection of its own; a body that is not bytes is sent as JSON."""
@@ -102,7 +102,7 @@ class Server:
 
 
 @contextlib.contextmanager
-def serving(path: Path, *options: str) -> Iterator[Server]:
+def serving(path: Path | str, *options: str) -> Iterator[Server]:
     """A server of the index at a path."""
     server = Server(path, *options)
     try:

@@ -207,7 +207,7 @@ class ReportCommand(Overwriting, Quiet, Json, total=False):
 class ServeCommand(Quiet, total=False):
     """The options of `lookalike serve`."""
 
-    index: Annotated[Path, Option("The folder of an index.", default=..., metavar="INDEX")]
+    index: Annotated[str, Option("The folder of an index, or redis://HOST/DB?name=NAME.", default=..., metavar="INDEX")]
     host: Annotated[
         str, Option("Where to listen; another than this machine needs --token-file or --insecure.", default="127.0.0.1")
     ]
@@ -246,7 +246,9 @@ class DemoCommand(TypedDict, total=False):
 class IndexArgument(TypedDict, total=False):
     """The index that a command is about."""
 
-    index: Annotated[Path, Option("The folder of the index.", default=..., metavar="INDEX")]
+    index: Annotated[
+        str, Option("The folder of the index, or redis://HOST/DB?name=NAME.", default=..., metavar="INDEX")
+    ]
 
 
 class WaitOption(TypedDict, total=False):
@@ -276,7 +278,10 @@ class IndexInputs(TypedDict, total=False):
 class IndexBuildCommand(IndexInputs, IndexBuildOptions, Payload, Quiet, Json, total=False):
     """The options of `lookalike index build`."""
 
-    output: Annotated[Path, Option("The folder of the new index.", default=..., short="-o", metavar="INDEX")]
+    output: Annotated[
+        str,
+        Option("The folder of the new index, or redis://HOST/DB?name=NAME.", default=..., short="-o", metavar="INDEX"),
+    ]
 
 
 class IndexAddCommand(IndexArgument, IndexInputs, CollectionOptions, Payload, WaitOption, Quiet, Json, total=False):

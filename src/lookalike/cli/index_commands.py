@@ -28,6 +28,7 @@ from lookalike.cli.command_options import (
 )
 from lookalike.cli.plain_values import PlainCommand, PlainGroup
 from lookalike.errors import InputError, OptionError
+from lookalike.index.redis_address import shown_path
 from lookalike.options import CollectionOptions, IndexOptions
 from lookalike.options.option_table import checked, entries
 
@@ -55,7 +56,7 @@ def build(**given: Unpack[IndexBuildCommand]) -> None:
     with Index.build(
         output, _inputs(values), payload=typed(values["payload"] or []), **making, **_reading(values)
     ) as index:
-        _tell(index, values, f"{len(index):,} items in {output}")
+        _tell(index, values, f"{len(index):,} items in {shown_path(output)}")
 
 
 @command(IndexAddCommand)
@@ -67,7 +68,7 @@ def add(**given: Unpack[IndexAddCommand]) -> None:
     values = checked(IndexAddCommand, given)
     with _opened(values) as index:
         added = _add(index, values)
-        _tell(index, values, f"{added:,} items added, {len(index):,} in {values['index']}")
+        _tell(index, values, f"{added:,} items added, {len(index):,} in {shown_path(values['index'])}")
 
 
 @command(IndexQueryCommand)
@@ -108,7 +109,7 @@ def remove(**given: Unpack[IndexRemoveCommand]) -> None:
             options: list[str | int] = [name, *([int(name)] if name.lstrip("-").isdecimal() else [])]
             known = next((each for each in options if each in index), None)
             if known is None:
-                raise InputError(f"there is no item {name!r} in {values['index']}: nothing was removed")
+                raise InputError(f"there is no item {name!r} in {shown_path(values['index'])}: nothing was removed")
             found.append(known)
         with index.together():
             for known in dict.fromkeys(found):
@@ -169,7 +170,9 @@ def verify(**given: Unpack[IndexVerifyCommand]) -> None:
     if values["json"]:
         print_json(found._asdict())
     if not found.sound:
-        raise InputError(f"{values['index']} is damaged: {'; '.join(found.damaged)}; restore it from a backup")
+        raise InputError(
+            f"{shown_path(values['index'])} is damaged: {'; '.join(found.damaged)}; restore it from a backup"
+        )
     say(str(found), quiet=values["quiet"])
 
 
@@ -212,7 +215,7 @@ def index_commands() -> typer.Typer:
     return group
 
 
-def _begun(place: Path, values: dict[str, Any]) -> Path:
+def _begun(place: str, values: dict[str, Any]) -> str:
     """What every command does first."""
     from lookalike.cli.lean import load_lean
     from lookalike.cli.terminal import announce_compiling

@@ -30,7 +30,7 @@ def serve(**given: Unpack[ServeCommand]) -> None:
     )  # fmt: skip
     token_file = values["token_file"]
     settings = ServeSettings(
-        index=str(values["index"]), host=values["host"], port=values["port"], workers=values["workers"],
+        index=values["index"], host=values["host"], port=values["port"], workers=values["workers"],
         token_file=None if token_file is None else str(token_file), insecure=values["insecure"], seed=values["seed"],
         limits=limits,
     )  # fmt: skip

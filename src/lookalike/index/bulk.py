@@ -65,7 +65,8 @@ def adopt_items(index: Index, items: Items, config: Config) -> None:
         check_options(config, items.form)
         config = replace(config, measure=config.measure or form_named(items.form).measure)
         index.adopt(items.recipe.planned(plan_kept(Collection(items), config)) if not config.exact else items.recipe)
-        return
+        recipe = index.recipe
+    assert recipe is not None
     theirs = items.recipe
     if (recipe.form, recipe.dimensions) != (theirs.form, theirs.dimensions):
         raise InputError(

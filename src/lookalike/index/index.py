@@ -1,4 +1,4 @@
-"""`Index`: items that are looked up, judged and added one by one, kept in a folder or in memory.
+"""`Index`: items that are looked up, judged and added one by one, kept in a folder, in Redis, or in memory.
 
     with Index.create("seen.idx", threshold=0.8) as index:
         index.add("a", "the cat sat on the mat")
@@ -15,8 +15,9 @@ import contextlib
 import itertools
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self, Unpack
@@ -25,19 +26,21 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.config import Config, make_config
-from lookalike.errors import InputError, OptionError, OutputError
+from lookalike.errors import InputError, LookalikeError, OptionError, OutputError
 from lookalike.index.answers import Answer, Match, Near
 from lookalike.index.index_certificate import IndexCertificate, certificate
-from lookalike.index.index_folder import FolderMedium, create_folder, is_index, lay_out
+from lookalike.index.index_folder import FolderMedium, is_index, lay_out
 from lookalike.index.index_items import IdBytes, bytes_of_payloads, check_form, id_bytes, payload_of, values_of
-from lookalike.index.index_log import NewItems
+from lookalike.index.index_log import NewItems, VolumeView
 from lookalike.index.index_probe import IndexProbe
 from lookalike.index.index_search import MOST_ENTRIES, ScoredPlaces, Searching
 from lookalike.index.item_kind import ItemKind, decided_recipe, told_recipe
 from lookalike.index.log_store import LogStore, new_manifest
-from lookalike.index.medium import MemoryMedium
 from lookalike.index.nearest_items import nearest_places
+from lookalike.index.redis_address import is_redis, shown_path
 from lookalike.index.row_codec import EncodedItems
+from lookalike.index.store import IdTakenError, OutrunError, Rekey, Store
+from lookalike.index.store_choice import MEMORY, create_store, existing_store
 from lookalike.index.store_copy import copy_store
 from lookalike.index.store_view import View
 from lookalike.index.text_lookup import TextLookup
@@ -53,7 +56,6 @@ from lookalike.types import I64Array, U8Array, U64Array
 
 __all__ = ["Answer", "Index", "Match", "Near"]
 
-MEMORY = ":memory:"
 # Candidates of one query that are compared, unless more are asked for: with what is made of each match, 3 µs each, a
 # page template in a twentieth of a million items takes a query a millisecond.
 EXAMINED = 300
@@ -74,28 +76,31 @@ class Prepared(NamedTuple):
 class Index:
     """An index of items; see `create`, `open` and `build`."""
 
-    def __init__(self, store_medium: Any, options: dict[str, Any], *, durable: bool = True) -> None:
-        self._medium = store_medium
+    def __init__(
+        self, open_store: Callable[[Rekey], Store], options: dict[str, Any], *, durable: bool = True
+    ) -> None:  # fmt: skip
         self._options = options
-        # Memory is as safe as it gets.
-        self._durable = durable and store_medium.checks
         self._config = make_config(**options)
         self._kind: ItemKind | None = None
-        self._lock = threading.RLock()
         self._waiting = threading.local()
         self._own = threading.local()
         self._closed = False
-        self._store = LogStore(store_medium, self._rekey)
+        self._store = open_store(self._rekey)
+        self._durable = durable and self._store.waits
+        # A shared store does not let a write through that relies on what has changed, and needs no turns.
+        self._lock: contextlib.AbstractContextManager[Any] = (
+            contextlib.nullcontext() if self._store.is_shared else threading.RLock()
+        )
 
     # Making and opening.
 
     @classmethod
     @takes(IndexOptions)
     def create(cls, path: str | Path = MEMORY, *, durable: bool = True, **options: Unpack[IndexOptions]) -> Self:
-        """A new, empty index in a folder, or in memory.
+        """A new, empty index in a folder, in Redis (`redis://host:port/0?name=seen`), or in memory.
 
         `durable` waits for the disk before an item counts as added; without it, what was added in the last seconds is
-        lost when the machine stops, though not when the program does.
+        lost when the machine stops, though not when the program does. Redis is as durable as it is set up to be.
         """
         check_names("an index", IndexOptions, options)
         values = checked(IndexOptions, options)
@@ -105,33 +110,30 @@ class Index:
         if config.seed >= 2**64:
             told.pop("seed")
         description = {"options": _plain(told), "recipe": None, "made": _now()}
-        if str(path) == MEMORY:
-            return cls(MemoryMedium(new_manifest(description)), values, durable=durable)
-        create_folder(path, new_manifest(description))
-        return cls(FolderMedium(path), values, durable=durable)
+        return cls(create_store(path, description).open, values, durable=durable)
 
     @classmethod
     def open(
         cls, path: str | Path, *, readonly: bool = False, wait: float = 0.0, durable: bool = True, **options: Any
     ) -> Self:  # fmt: skip
-        """The index in a folder, to add to it and to look things up, or only for the latter.
+        """The index in a folder or in Redis, to add to it and to look things up, or only for the latter.
 
-        One process writes at a time: another one waits for so many seconds and then gives up. Options that are given
-        must be those that the index was made with; a secret seed and a function for tokens have to be given.
+        To a folder one process writes at a time: another one waits for so many seconds and then gives up. Options that
+        are given must be those that the index was made with; a secret seed and a function for tokens have to be given.
         """
         check_names("an index", IndexOptions, options)
-        medium = FolderMedium(path, readonly=readonly, wait=wait)
+        found = existing_store(path, readonly=readonly, wait=wait)
         try:
-            kept = medium.load()["index"]["options"]
+            kept = found.description["options"]
             given = checked(IndexOptions, options)
             for name in options:
                 if name != "tokens" and name in kept and _plain({name: given[name]})[name] != kept[name]:
                     told = seed_shown(given[name]) if name == "seed" else given[name]
-                    raise OptionError(f"{path} was made with {name}={kept[name]!r}, and {told!r} was given")
+                    raise OptionError(f"{shown_path(path)} was made with {name}={kept[name]!r}, and {told!r} was given")
             extra = {name: options[name] for name in ("tokens", "seed") if name in options}
-            return cls(medium, kept | extra, durable=durable)
+            return cls(found.open, kept | extra, durable=durable)
         except BaseException:
-            medium.close()
+            found.close()
             raise
 
     @classmethod
@@ -149,9 +151,13 @@ class Index:
         given = checked(IndexBuildOptions, options)
         making = {name: value for name, value in options.items() if name in entries(IndexOptions)}
         reading = {name: given[name] for name in entries(CollectionOptions)}
-        if str(path) == MEMORY:
+        if str(path) == MEMORY or is_redis(path):
             index = cls.create(path, **making)  # type: ignore[arg-type]
-            index.add_collection(items, payload=payload, **reading)
+            try:
+                index.add_collection(items, payload=payload, **reading)
+            except BaseException:
+                index._discard()
+                raise
             return index
         if is_index(path):
             raise OutputError(f"{path} is an index already: open it, or choose another folder")
@@ -183,7 +189,13 @@ class Index:
             self._closed = True
             self._store.close()
 
-    def _rekey(self, told: dict[str, Any], view: View, places: U64Array) -> tuple[U64Array, U64Array]:
+    def _discard(self) -> None:
+        """Leave nothing of an index that could not be built; that it cannot be must not hide what went wrong."""
+        with contextlib.suppress(LookalikeError):
+            self._store.discard()
+        self.close()
+
+    def _rekey(self, told: dict[str, Any], view: VolumeView, places: U64Array) -> tuple[U64Array, U64Array]:
         return self._kind_told(told).rekey(view, places)
 
     def _kind_told(self, told: dict[str, Any]) -> ItemKind:
@@ -215,6 +227,15 @@ class Index:
     # What it is.
 
     @property
+    def is_shared(self) -> bool:
+        """Whether other processes may write to it at the same time, on this machine or another."""
+        return self._store.is_shared
+
+    def check(self) -> None:
+        """Raise the error that a query would meet, without trying for long."""
+        self._store.check()
+
+    @property
     def options(self) -> dict[str, Any]:
         """The options that it was made with."""
         return {name: value for name, value in self._options.items() if value is not None}
@@ -229,36 +250,38 @@ class Index:
         return self._store.items
 
     def __contains__(self, id: object) -> bool:
-        return isinstance(id, str | int) and bool(self._place_of(id))
+        return isinstance(id, str | int) and self._place_of(id, self._store.view()) is not None
 
     def __iter__(self) -> Iterator[str | int]:
         """The ids, in the order in which they came."""
-        for places in self._store.places():
-            view = self._store.view()
+        for view, places in self._store.walk():
             for place in places[view.rows(places).which].tolist():
                 yield view.item(place).id
 
     def get(self, id: str | int) -> Any:
         """The payload of an item, and None where it has none."""
-        place = self._place_of(id)
+        view = self._store.view()
+        place = self._place_of(id, view)
         if place is None:
             raise KeyError(id)
-        return payload_of(self._store.view().item(place).payload)
+        return payload_of(view.item(place).payload)
 
-    def _place_of(self, id: str | int) -> int | None:
-        return self.places_of_ids([id])[0]
+    def _place_of(self, id: str | int, view: VolumeView) -> int | None:
+        return self.places_of_ids([id], view)[0]
 
-    def places_of_ids(self, ids: Sequence[str | int], keys: U64Array | None = None) -> list[int | None]:
-        """Where the items with these ids are stored; None for those that are not. The last key is that of the id."""
+    def places_of_ids(
+        self, ids: Sequence[str | int], view: VolumeView, keys: U64Array | None = None
+    ) -> list[int | None]:
+        """Where in a view the items with these ids are; None for those that are not. The last key is that of the id."""
         found: list[int | None] = [None] * len(ids)
         if self._look() is None:
             return found
-        view, bands, start = self._store.view(), self._store.bands, 0
+        bands, start = self._store.bands, 0
         if keys is None:
             keys = np.zeros((len(ids), bands), np.uint64)
             keys[:, -1] = IdBytes(ids).keys
         while start < len(ids):
-            candidates, upto = self._store.find(view, keys, bands - 1, bands, 2**62, start)
+            candidates, upto = self._store.find(view, keys, bands - 1, bands, _UNLIMITED, start, examine=_UNLIMITED)
             ends = candidates.ends
             if ends[upto] == ends[start]:
                 start = upto
@@ -312,10 +335,14 @@ class Index:
     def remove(self, id: str | int) -> None:
         """Remove the item with this id; a KeyError if there is none."""
         with self._lock:
-            place = self._place_of(id)
-            if place is None:
-                raise KeyError(id)
-            self._store.remove(np.array([place], np.uint64))
+            removed = 0
+            while not removed:
+                view = self._store.view()
+                place = self._place_of(id, view)
+                if place is None:
+                    raise KeyError(id)
+                # Nothing is removed where somebody else has replaced it meanwhile.
+                removed = self._store.remove(view, np.array([place], np.uint64))
         self._commit()
 
     def expire(self, older_than: timedelta | datetime | float) -> int:
@@ -323,11 +350,10 @@ class Index:
         limit = _milliseconds(older_than)
         removed = 0
         with self._lock:
-            for places in self._store.places():
-                old = places[self._store.view().times(places) < limit]
+            for view, places in self._store.walk():
+                old = places[view.times(places) < limit]
                 if len(old):
-                    self._store.remove(old)
-                    removed += len(old)
+                    removed += self._store.remove(view, old)
         if removed:
             self._commit()
         return removed
@@ -357,14 +383,15 @@ class Index:
         with self._lock:
             before, self._waiting.inside = getattr(self._waiting, "inside", False), True
             items = len(self)
+            log = self._log()
             try:
-                self._store.begin_bundle(token)
+                log.begin_bundle(token)
                 yield
-                self._store.end_bundle(len(self) - items)
+                log.end_bundle(len(self) - items)
             except BaseException:
                 # What cannot be taken back now is when the index is opened again.
                 with contextlib.suppress(OutputError):
-                    self._store.take_back()
+                    log.take_back()
                 raise
             finally:
                 self._waiting.inside = before
@@ -374,17 +401,30 @@ class Index:
         kind = self._look()
         if kind is None:
             raise InputError(f"{self.name} has no items yet: there is nothing to compare with")
-        return IndexProbe(self._store, kind, self.name, token)
+        return IndexProbe(self._log(), kind, self.name, token)
+
+    def view(self) -> VolumeView:
+        """What can be looked at now."""
+        return self._store.view()
 
     @property
     def name(self) -> str:
         """Where it is."""
-        return str(self._medium.name)
+        return self._store.name
 
     @property
     def readonly(self) -> bool:
         """Whether nothing can be added."""
-        return not self._medium.writable
+        return self._store.readonly
+
+    def _log(self) -> LogStore:
+        """The store, for what only a folder and memory can do."""
+        if not isinstance(self._store, LogStore):
+            raise OptionError(
+                f"{self.name} is in Redis, and a batch run looks things up in a folder: make one with lookalike index "
+                "backup, and compare with that"
+            )
+        return self._store
 
     def _commit(self) -> None:
         if self._durable and not getattr(self._waiting, "inside", False):
@@ -418,8 +458,10 @@ class Index:
         """From now on items are like this."""
         kind = ItemKind(recipe, self._config)
         description = self._store.description | {"recipe": recipe.to_json()}
-        self._store.describe(description, kind.codec.bands + 1, kind.codec.signature_words)
-        self._kind = kind
+        told = self._store.describe(description, kind.codec.bands + 1, kind.codec.signature_words)
+        # Where somebody else was faster, items are what that one says.
+        self._kind = kind if told["recipe"] == description["recipe"] else None
+        self._kind_told(told)
 
     def prepared(
         self, ids: list[Any], names: IdBytes, found: ItemSketches, payloads: tuple[U8Array, I64Array]
@@ -437,14 +479,15 @@ class Index:
         name = id_bytes(id)
         if name is not None:
             told = b"" if payload is None else bytes_of_payloads([payload])[0].tobytes()
+            assert isinstance(self._store, LogStore)
             with self._lock:
                 if self._store.add_text(own, name, told, time.time_ns() // 1_000_000):
                     return
         new = Prepared([id], IdBytes([id]), own.encoded(size), bytes_of_payloads([payload]))
         self.store_new(new)
 
-    def store_new(self, new: Prepared, *, replacing: bool = False) -> None:
-        """Store items that are prepared."""
+    def store_new(self, new: Prepared, *, replacing: bool = False, after: VolumeView | None = None) -> None:
+        """Store items that are prepared; with `after` only if nothing like them has come since that view was taken."""
         ids, names, encoded, (payload_bytes, payload_starts) = new
         keys = encoded.keys
         if keys.shape[1] == self._known().codec.bands:
@@ -460,12 +503,29 @@ class Index:
             if len(ids) > 1 and len(set(ids)) < len(ids):
                 twice = next(each for position, each in enumerate(ids) if each in ids[:position])
                 raise InputError(f"the id {twice!r} is given twice")
-            there = self.places_of_ids(ids, keys)
-            if not replacing and any(place is not None for place in there):
-                taken = next(each for each, place in zip(ids, there, strict=True) if place is not None)
-                raise InputError(f"the id {taken!r} is there already: use replace to put another item in its place")
-            old = [place for place in there if place is not None]
-            self._store.add(items, np.array(old, np.uint64) if old else None)
+            while not self._stored(items, ids, replacing, after):
+                pass
+
+    def _stored(self, items: NewItems, ids: list[Any], replacing: bool, after: VolumeView | None) -> bool:
+        """Store items under ids of which none may be taken, or some be replaced; False if somebody else was faster."""
+        view = self._store.view() if after is None else after
+        # A shared store looks at ids itself. It stores what comes before one that is taken, so many are looked at.
+        looked_up = replacing or len(ids) > 1 or not self._store.is_shared
+        there = self.places_of_ids(ids, view, items.keys) if looked_up else []
+        if not replacing and any(place is not None for place in there):
+            raise _taken(next(each for each, place in zip(ids, there, strict=True) if place is not None))
+        old = [place for place in there if place is not None]
+        try:
+            self._store.add(items, view, np.array(old, np.uint64) if old else None, alone=after is not None)
+        except IdTakenError as error:
+            if not replacing:
+                raise _taken(ids[error.position]) from None
+            return False
+        except OutrunError:
+            if after is not None:
+                raise
+            return False
+        return True
 
     # Asking.
 
@@ -482,13 +542,13 @@ class Index:
         own = self._lookup() if type(item) is str else None
         if own is None or not own.sketch(item):
             return self._answers([item], limit, k, examine)[0]
-        return self._answer(own, self._store.view(), limit, k, examine)
+        return self._answer(own, _log_view(self._store.view()), limit, k, examine)
 
     def _lookup(self) -> TextLookup | None:
-        """What this thread looks texts up with, if the items are such."""
+        """What this thread looks texts up with, if the items are such and a kernel can look where they are."""
         own: TextLookup | None = getattr(self._own, "texts", None)
         if own is None:
-            kind = self._look()
+            kind = None if self._store.is_shared else self._look()
             if kind is None or not kind.has_texts:
                 return None
             own = self._own.texts = TextLookup(kind.recipe)
@@ -556,24 +616,37 @@ class Index:
         own = self._lookup() if type(item) is str else None
         size = 0 if own is None else own.sketch(item)
         found = None if size else self._sketched([item], [id], decide=True)
-        kind = self._known()
         with self._lock:
-            view = self._store.view()
             if own is not None and size:
-                count, compared, left_out = own.hits(view, kind.least, MOST_ENTRIES, EXAMINED, 1)
-                hits = ScoredPlaces(*own.matches(count), compared, left_out)
+                answer = self._seen_text(own, size, id, payload)
             else:
-                assert found is not None
-                hits = next(self._searching(kind).hits(found, kind.least, most=EXAMINED, until=1, view=view))
-            answer = self._told(view, hits, 1)[0] if len(hits.places) else None
-            if answer is None and own is not None and size:
-                self._store_text(own, size, id, payload)
-            elif answer is None:
-                encoded = kind.codec.encode(_given(found))
-                self.store_new(Prepared([id], IdBytes([id]), encoded, bytes_of_payloads([payload])))
+                answer = self._seen(id, _given(found), payload)
         # What was found may have been added just now, and counts only when it is safe.
         self._commit()
         return answer
+
+    def _seen_text(self, own: TextLookup, size: int, id: str | int, payload: Any) -> Any:
+        """The first match of the text that was sketched last, or None, and it was added."""
+        view = _log_view(self._store.view())
+        count, compared, left_out = own.hits(view, self._known().least, MOST_ENTRIES, EXAMINED, 1)
+        if count:
+            return self._told(view, ScoredPlaces(*own.matches(count), compared, left_out), 1)[0]
+        self._store_text(own, size, id, payload)
+        return None
+
+    def _seen(self, id: str | int, found: ItemSketches, payload: Any) -> Any:
+        """The same for any item."""
+        kind = self._known()
+        while True:
+            view = self._store.view()
+            hits = next(self._searching(kind).hits(found, kind.least, most=EXAMINED, until=1, view=view))
+            if len(hits.places):
+                return self._told(view, hits, 1)[0]
+            new = Prepared([id], IdBytes([id]), kind.codec.encode(found), bytes_of_payloads([payload]))
+            # Where something has come meanwhile that may be like it, that is looked at, too.
+            with contextlib.suppress(OutrunError):
+                self.store_new(new, after=view)
+                return None
 
     def _score_limit(self, threshold: float | None) -> float:
         kind = self._look()
@@ -591,7 +664,7 @@ class Index:
             )
         return asked.threshold
 
-    def _told(self, view: View, hits: ScoredPlaces, k: int | None, recall: float | None = None) -> Answer:
+    def _told(self, view: VolumeView, hits: ScoredPlaces, k: int | None, recall: float | None = None) -> Answer:
         if not len(hits.places):
             return Answer((), hits.compared, hits.left_out, recall)
         kind = self._known()
@@ -612,16 +685,40 @@ class Index:
             return self._store.compact()
 
     def backup(self, path: str | Path) -> None:
-        """Make a copy in another folder, of this moment; others may add and look things up meanwhile."""
-        if self._medium.name == "memory" and str(path) == MEMORY:
+        """Make a copy in a folder; others may add and look things up meanwhile.
+
+        Of a folder it is a copy of this moment. From Redis items are fetched one after another: what is there all the
+        time is in the copy, what comes or goes meanwhile may be.
+        """
+        if str(path) == MEMORY or is_redis(path):
             raise OptionError("a backup needs a folder")
         with atomic_folder(path) as part:
-            lay_out(part, new_manifest(self._store.description))
+            description = self._store.description
+            if not isinstance(self._store, LogStore):
+                lay_out(part, new_manifest(description | {"recipe": None}))
+                with type(self)(partial(LogStore, FolderMedium(part)), self._options, durable=False) as copy:
+                    copy._take_over(self)
+                return
+            lay_out(part, new_manifest(description))
             medium = FolderMedium(part)
             try:
                 copy_store(self._store, medium)
             finally:
                 medium.close()
+
+    def _take_over(self, other: Index) -> None:
+        """Add all items of another one; of two with one id, which one that is replaced meanwhile leaves, the later."""
+        recipe = other.recipe
+        if recipe is None:
+            return
+        self.adopt(recipe)
+        rekey = other._known().rekey
+        for view, places in other._store.walk():
+            ids = [view.item(place).id for place in places.tolist()]
+            latest = sorted({each: number for number, each in enumerate(ids)}.values())
+            there = self.places_of_ids([ids[number] for number in latest], self._store.view())
+            old = np.array([place for place in there if place is not None], np.uint64)
+            self._store.add(view.stored(places[latest], *rekey(view, places[latest])), replaced=old)
 
     def merge(self, other: Index) -> int:
         """Add all items of another index, which must have been made with the same options; how many.
@@ -637,16 +734,17 @@ class Index:
             raise OptionError(f"the indexes were made in different ways: {mine} and {its}")
         with self._lock:
             there = list(other)
-            taken = [each for each, place in zip(there, self.places_of_ids(there), strict=True) if place is not None]
+            known = self.places_of_ids(there, self._store.view())
+            taken = [each for each, place in zip(there, known, strict=True) if place is not None]
             if taken:
                 raise InputError(
                     f"both indexes have the id {taken[0]!r}" + f" and {len(taken) - 1:,} more" * (len(taken) > 1)
                 )
-            added = 0
-            for places in other._store.places():
+            added, rekey = 0, other._known().rekey
+            for view, places in other._store.walk():
                 for begin in range(0, len(places), _BATCH):
                     some = places[begin : begin + _BATCH]
-                    self._store.add(other._store.stored(other._store.view(), some))
+                    self._store.add(view.stored(some, *rekey(view, some)))
                     added += len(some)
         self._commit()
         return added
@@ -660,20 +758,21 @@ class Index:
         damaged = self._store.damaged()
         if damaged:
             return IndexCertificate(len(self), damaged, 0, 0, 0, None, None, None)
-        places = np.concatenate([np.empty(0, np.uint64), *self._store.places()])
+        view = self._store.view()
+        places = self._store.every_place(view)
         chosen = np.sort(np.random.default_rng(seed).choice(places, min(sample, len(places)), replace=False))
         kind = self._look()
         if kind is None or not len(chosen):
             return IndexCertificate(len(places), damaged, 0, 0, 0, None, None, None)
         searching = self._searching(kind)
-        return certificate(self._store.view(), kind.codec, searching, len(places), chosen, damaged, kind.scale)
+        return certificate(view, kind.codec, searching, len(places), chosen, damaged, kind.scale)
 
     def stats(self) -> dict[str, Any]:
         """What the index is and what it takes."""
         sizes = self._store.sizes()
         kind = self._look()
         items = len(self)
-        stored = sizes["log_bytes"] + sizes["segment_bytes"]
+        stored = sizes.pop("stored_bytes")
         return {
             "items": items,
             "measure": None if kind is None else kind.recipe.measure,
@@ -691,6 +790,16 @@ def _scale(kind: ItemKind, threshold: float) -> Scale:
     if not kind.is_distance and not threshold <= 1.0:
         raise OptionError(f"threshold is {threshold:g}: a similarity is 1 at the most")
     return Scale(kind.scale.measure, threshold)
+
+
+def _log_view(view: VolumeView) -> View:
+    """The view of a log, in which kernels look for themselves."""
+    assert isinstance(view, View)
+    return view
+
+
+def _taken(id: Any) -> InputError:
+    return InputError(f"the id {id!r} is there already: use replace to put another item in its place")
 
 
 def _given(found: ItemSketches | None) -> ItemSketches:

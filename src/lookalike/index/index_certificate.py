@@ -13,16 +13,15 @@ from typing import NamedTuple
 import numpy as np
 
 from lookalike.certify.sampled import SampledPairs
+from lookalike.index.index_log import VolumeView
 from lookalike.index.index_search import Searching
 from lookalike.index.row_codec import RowCodec
-from lookalike.index.store_view import View
 from lookalike.scale import Scale
 from lookalike.types import U64Array
 
 __all__ = ["IndexCertificate", "certificate"]
 
 _LEVEL = 0.95
-_WHERE = np.uint64(2**43 - 1)
 
 
 class IndexCertificate(NamedTuple):
@@ -69,13 +68,19 @@ class IndexCertificate(NamedTuple):
 
 
 def certificate(
-    view: View, codec: RowCodec, searching: Searching, items: int, chosen: U64Array, damaged: list[str], scale: Scale
+    view: VolumeView,
+    codec: RowCodec,
+    searching: Searching,
+    items: int,
+    chosen: U64Array,
+    damaged: list[str],
+    scale: Scale,
 ) -> IndexCertificate:
     """Compare the chosen items with all, and look them up."""
     if codec.has_sketches_only:
         # There is nothing to compare sketches with.
         return IndexCertificate(items, damaged, 0, 0, 0, None, None, None, str(scale))
-    every, signatures = view.everything()
+    every, signatures = searching.store.everything(view)
     threshold = searching.judge.threshold
     totals, missed = [], []
     for place in chosen:
@@ -85,8 +90,9 @@ def certificate(
         found = codec.sketched(rows.addresses, rows.sizes)
         true = next(searching.against(view, found, every, signatures, threshold))
         looked_up = next(searching.hits(found, threshold, most=None, view=view))
-        others = {int(each & _WHERE) for each in true.places} - {int(place & _WHERE)}
-        known = {int(each & _WHERE) for each in looked_up.places}
+        own = np.array([place], np.uint64)
+        others = set(view.identities(true.places).tolist()) - set(view.identities(own).tolist())
+        known = set(view.identities(looked_up.places).tolist())
         if others:
             totals.append(len(others))
             missed.append(len(others - known))

@@ -153,10 +153,16 @@ class FolderMedium:
         """So many bytes of a file, or all of it."""
         handle = self._open_file(name, writable=writable)
         try:
-            size = os.fstat(handle).st_size
-            if nbytes is not None and size < nbytes:
-                raise InputError(f"{self.name}/{name} is shorter than it should be: it was cut off")
-            return _mapped(handle, size if nbytes is None else nbytes, writable)
+            while True:
+                size = os.fstat(handle).st_size
+                if nbytes is not None and size < nbytes:
+                    raise InputError(f"{self.name}/{name} is shorter than it should be: it was cut off")
+                try:
+                    return _mapped(handle, size if nbytes is None else nbytes, writable)
+                except ValueError:
+                    # The one who writes has cut it to its end, between the two lines above.
+                    if os.fstat(handle).st_size >= size:
+                        raise
         finally:
             os.close(handle)
 

@@ -36,7 +36,7 @@ from lookalike.types import I64Array, U8Array, U64Array
 
 __all__ = ["IndexLog", "NewItems", "RowsFound", "StoredItem", "Volume", "VolumeView", "damaged", "volume_room"]
 
-_SPOT, _VOLUME = np.uint64(2**27 - 1), np.uint64(27)
+_SPOT, _VOLUME, _WHERE = np.uint64(2**27 - 1), np.uint64(27), np.uint64(2**43 - 1)
 # The head of a record, see `records.py`; and an id that is an integer.
 _HEAD, _INTEGER = struct.Struct("<HHIIIIIQ"), struct.Struct("<q")
 # Places that are read from a volume at a time.
@@ -153,6 +153,10 @@ class VolumeView:
             name = str(data[at : at + length], "utf-8", "surrogatepass")
             after = at + ((length + 7) & -8)
         return StoredItem(name, bytes(data[after : after + payload]) if payload else b"", moment)
+
+    def identities(self, places: U64Array) -> U64Array:
+        """A number for each item, the same wherever in the view its record was found."""
+        return places & _WHERE
 
     def rows(self, places: U64Array, *, checked: bool = True) -> RowsFound:
         """The rows of those of some items that are there; a damaged one is an error."""

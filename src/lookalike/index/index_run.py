@@ -31,6 +31,7 @@ from lookalike.index.index import Index, Prepared
 from lookalike.index.index_folder import is_index
 from lookalike.index.index_items import IdBytes, bytes_of_payloads
 from lookalike.index.index_probe import IndexProbe
+from lookalike.index.redis_address import is_redis
 from lookalike.io.reading.watch import fingerprints
 from lookalike.io.source import Source
 from lookalike.items.from_rows import ItemPiece, Items, open_items
@@ -58,8 +59,8 @@ _WHERE = 2**43 - 1
 
 
 def names_index(against: Any) -> bool:
-    """Whether this is an index, or the folder of one."""
-    if isinstance(against, Index):
+    """Whether this is an index, or the place of one."""
+    if isinstance(against, Index) or (isinstance(against, str) and is_redis(against)):
         return True
     try:
         return isinstance(against, str | Path) and is_index(against)
@@ -157,7 +158,7 @@ class IndexRun:
         """Which ids are not in the index; what an earlier try of this run has added is there, and nothing else may."""
         assert self._probe is not None
         begin, end = self._probe.passed_over
-        places = self.index.places_of_ids(ids)
+        places = self.index.places_of_ids(ids, self.index.view())
         for name, place in zip(ids, places, strict=True):
             if place is not None and not begin <= place & _WHERE < end:
                 raise InputError(

@@ -15,10 +15,10 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from lookalike.index.index_log import damaged
-from lookalike.index.log_store import LogStore
+from lookalike.index.index_log import VolumeView, damaged
 from lookalike.index.lookup import TAKEN, score_sets
 from lookalike.index.row_codec import RowCodec
+from lookalike.index.store import Store
 from lookalike.index.store_view import Candidates, View
 from lookalike.key import PUBLIC_KEY
 from lookalike.measures.base import Judge
@@ -54,7 +54,7 @@ class ScoredPlaces(NamedTuple):
 class Searching:
     """Searches one index."""
 
-    store: LogStore
+    store: Store
     codec: RowCodec
     judge: Judge
     scratch: U64Array
@@ -70,7 +70,7 @@ class Searching:
         """
         rows = self._rows_of(found)
         few = _LIKELIEST if rows is None else _UNLIMITED
-        for candidates, start, upto in self._candidates(found, view, _UNLIMITED):
+        for candidates, start, upto in self._candidates(found, view, _UNLIMITED, _UNLIMITED):
             first = self._scored(view, found, rows, candidates, start, upto, threshold, few, 0)
             for query, hits in enumerate(first, start):
                 best = _first_of(hits, passed_over)
@@ -97,7 +97,9 @@ class Searching:
             places, scores = self._exact(found, rows, query, threshold, view, passed_over)
             known = len(places)
             if self.codec.recipe.bands:
-                candidates, _ = self.store.find(view, keys[query : query + 1], 0, self.codec.bands, _UNLIMITED)
+                candidates, _ = self.store.find(
+                    view, keys[query : query + 1], 0, self.codec.bands, _UNLIMITED, examine=_UNLIMITED
+                )
                 if not self._is_full(candidates, 0):
                     known = int(np.isin(places, candidates.places[: candidates.ends[1]]).sum())
             yield places, scores, known
@@ -119,7 +121,7 @@ class Searching:
         return found_places[order], scores[order]
 
     def hits(
-        self, found: ItemSketches, threshold: float, *, most: int | None, until: int = 0, view: View | None = None
+        self, found: ItemSketches, threshold: float, *, most: int | None, until: int = 0, view: VolumeView | None = None
     ) -> Iterator[ScoredPlaces]:
         """The matches of each of some items that score at least the threshold.
 
@@ -127,11 +129,11 @@ class Searching:
         """
         view, rows = view or self.store.view(), self._rows_of(found)
         entries, compared = (_UNLIMITED, _UNLIMITED) if most is None else (max(MOST_ENTRIES, most), most)
-        for candidates, start, upto in self._candidates(found, view, entries):
+        for candidates, start, upto in self._candidates(found, view, entries, compared):
             yield from self._scored(view, found, rows, candidates, start, upto, threshold, compared, until)
 
     def against(
-        self, view: View, found: ItemSketches, places: U64Array, signatures: I64Array, threshold: float
+        self, view: VolumeView, found: ItemSketches, places: U64Array, signatures: I64Array, threshold: float
     ) -> Iterator[ScoredPlaces]:
         """The matches of each of some items among the given places; none that could match is passed over."""
         rows = self._rows_of(found)
@@ -152,24 +154,26 @@ class Searching:
         keys = self.codec.keys(found)
         return np.concatenate([keys, np.zeros((len(keys), 1), np.uint64)], axis=1)
 
-    def _candidates(self, found: ItemSketches, view: View, entries: int) -> Iterator[tuple[Candidates, int, int]]:
+    def _candidates(
+        self, found: ItemSketches, view: VolumeView, entries: int, examine: int
+    ) -> Iterator[tuple[Candidates, int, int]]:
         """The candidates of the queries from one number to before another, until all had their turn."""
         keys = self._keys(found)
         start = 0
         while start < len(keys):
             if self.codec.recipe.bands or self.codec.by_fingerprint:
-                candidates, upto = self.store.find(view, keys, 0, self.codec.bands, entries, start)
+                candidates, upto = self.store.find(view, keys, 0, self.codec.bands, entries, start, examine=examine)
             else:
                 candidates, upto = self._all(view, len(keys), start), start + 1
             yield candidates, start, upto
             start = upto
 
-    def _all(self, view: View, count: int, query: int) -> Candidates:
+    def _all(self, view: VolumeView, count: int, query: int) -> Candidates:
         """Every item as a candidate of one query."""
-        return _candidates_of(count, query, *view.everything())
+        return _candidates_of(count, query, *self.store.everything(view))
 
     def _scored(
-        self, view: View, found: ItemSketches, rows: _Rows, candidates: Candidates, start: int, upto: int,
+        self, view: VolumeView, found: ItemSketches, rows: _Rows, candidates: Candidates, start: int, upto: int,
         threshold: float, most: int, until: int,
     ) -> Iterator[ScoredPlaces]:  # fmt: skip
         if rows is None:
@@ -177,7 +181,7 @@ class Searching:
         return self._score_others(view, found, rows, candidates, start, upto, threshold, most)
 
     def _score_sets(
-        self, view: View, found: ItemSketches, candidates: Candidates, start: int, upto: int, threshold: float,
+        self, view: VolumeView, found: ItemSketches, candidates: Candidates, start: int, upto: int, threshold: float,
         most: int, until: int,
     ) -> Iterator[ScoredPlaces]:  # fmt: skip
         assert isinstance(found.items, Sets)
@@ -225,8 +229,8 @@ class Searching:
             yield ScoredPlaces(places[order], its[order], compared_with, left_out)
 
     def _score_others(
-        self, view: View, found: ItemSketches, asked: tuple[I64Array, U64Array], candidates: Candidates, start: int,
-        upto: int, threshold: float, most: int,
+        self, view: VolumeView, found: ItemSketches, asked: tuple[I64Array, U64Array], candidates: Candidates,
+        start: int, upto: int, threshold: float, most: int,
     ) -> Iterator[ScoredPlaces]:  # fmt: skip
         offsets, words = asked
         for query in range(start, upto):
@@ -251,7 +255,7 @@ class Searching:
             order = hit[np.lexsort((places[hit] & _WHERE, -scores[hit]))]
             yield ScoredPlaces(places[order], scores[order], len(places), left_out)
 
-    def _copies(self, view: View, found: ItemSketches, candidates: Candidates, query: int) -> ScoredPlaces:
+    def _copies(self, view: VolumeView, found: ItemSketches, candidates: Candidates, query: int) -> ScoredPlaces:
         """The items with the same fingerprint, where that is all there is to an item."""
         places = candidates.places[candidates.ends[query] : candidates.ends[query + 1]].copy()
         rows = view.rows(places[places >> _SIZE == 0])

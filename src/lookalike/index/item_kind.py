@@ -11,8 +11,8 @@ from lookalike.config import Config
 from lookalike.errors import OptionError
 from lookalike.index.answers import Match, Near
 from lookalike.index.index_items import IdBytes, recipe_for
+from lookalike.index.index_log import VolumeView
 from lookalike.index.row_codec import RowCodec
-from lookalike.index.store_view import View
 from lookalike.index.text_lookup import looks_up_texts
 from lookalike.measure_table import IDENTITY, PlannedBy, form_named
 from lookalike.measures.choose import measure_of
@@ -40,7 +40,7 @@ class ItemKind:
         self.told_as: type[Match | Near] = Near if self.is_distance else Match
         self.has_texts = self.codec.packs_sets and bool(recipe.bands) and looks_up_texts(recipe)
 
-    def rekey(self, view: View, places: U64Array) -> tuple[U64Array, U64Array]:
+    def rekey(self, view: VolumeView, places: U64Array) -> tuple[U64Array, U64Array]:
         """Keys of stored items, that of the id last, and signatures."""
         rows = view.rows(places)
         assert len(rows.which) == len(places), "what is made again is there"

@@ -16,13 +16,13 @@ appended by then, while the next ones append (group commit).
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lookalike.errors import InputError, OutputError
-from lookalike.index.index_log import IndexLog, NewItems, volume_room
+from lookalike.index.index_log import IndexLog, NewItems, VolumeView, volume_room
 from lookalike.index.lookup import SLOTS, TAKEN, find_places
 from lookalike.index.medium import Medium
 from lookalike.index.recent_table import RecentTable, table_bytes
@@ -34,6 +34,7 @@ from lookalike.index.segments import (
     segment_bytes,
 )
 from lookalike.index.shared_state import SharedState
+from lookalike.index.store import Rekey
 from lookalike.index.store_view import Candidates, View
 from lookalike.types import I64Array, U64Array
 
@@ -41,9 +42,6 @@ if TYPE_CHECKING:
     from lookalike.index.text_lookup import TextLookup
 
 __all__ = ["LogStore", "new_manifest"]
-
-# From what an index is, a view and places to the keys and signatures of the items there.
-Rekey: TypeAlias = "Callable[[dict[str, Any], View, U64Array], tuple[U64Array, U64Array]]"
 
 # The bytes of the first volume; each has twice those of the one before, up to the most. Every volume is an open file or
 # two, of which a process may have a thousand: 100 GB are 110 volumes.
@@ -77,8 +75,15 @@ class _LookupMemory(threading.local):
 class LogStore:
     """One index. `rekey` makes keys and signatures of stored rows, for those that are only in the log."""
 
+    # One process writes, and `Index` has its threads take turns.
+    is_shared = False
+
     def __init__(self, medium: Medium, rekey: Rekey) -> None:
         self.medium = medium
+        self.name = medium.name
+        # Memory is as safe as it gets.
+        self.waits = medium.checks
+        self.readonly = not medium.writable
         self._rekey = rekey
         self._scratch = _LookupMemory()
         self._mutex = threading.RLock()
@@ -123,7 +128,7 @@ class LogStore:
         """What the manifest says of the index itself."""
         return dict(self._manifest["index"])
 
-    def describe(self, description: dict[str, Any], bands: int, signature_words: int) -> None:
+    def describe(self, description: dict[str, Any], bands: int, signature_words: int) -> dict[str, Any]:
         """Say what the index is, now that it is known: in how many bands it has keys, and what signatures."""
         with self._mutex:
             self._check_writable()
@@ -131,6 +136,7 @@ class LogStore:
             self._new_table()
             self._save()
             self._look_anew([])
+        return description
 
     @property
     def is_described(self) -> bool:
@@ -153,26 +159,49 @@ class LogStore:
     def sizes(self) -> dict[str, int]:
         """What it takes: bytes of the log, of segments and of the table; segments, volumes, recent items."""
         view = self.view()
+        log_bytes, segment_bytes = self.log.nbytes, sum(segment.nbytes for segment in view.segments)
         return {
-            "log_bytes": self.log.nbytes,
-            "segment_bytes": sum(segment.nbytes for segment in view.segments),
+            "stored_bytes": log_bytes + segment_bytes,
+            "log_bytes": log_bytes,
+            "segment_bytes": segment_bytes,
             "table_bytes": 0 if view.table is None else int(view.table.data.nbytes),
             "segments": len(view.segments),
             "volumes": len(view.volumes),
             "recent": 0 if view.table is None else view.table.count,
         }
 
-    def places(self) -> Iterator[U64Array]:
-        """The places of all items that are there, in the order in which they came."""
+    def check(self) -> None:
+        """Raise what a query would meet."""
+        self.view()
+
+    def walk(self) -> Iterator[tuple[View, U64Array]]:
+        """The places of all items that are there, in the order in which they came, some at a time."""
+        for places in self._places():
+            yield self.view(), places
+
+    def every_place(self, view: VolumeView) -> U64Array:
+        """The same at once."""
+        return np.concatenate([np.empty(0, np.uint64), *self._places()])
+
+    def everything(self, view: VolumeView) -> tuple[U64Array, I64Array]:
+        """All items as candidates."""
+        assert isinstance(view, View)
+        return view.everything()
+
+    def _places(self) -> Iterator[U64Array]:
         view = self.view()
         for number, volume in sorted(view.volumes.items()):
             # Who reads beside the one who writes does not know where the log ends, but sees it.
             yield from volume.every_place(grows=not self.medium.writable and number >= self._manifest["indexed"][0])
 
     def find(
-        self, view: View, keys: U64Array, first: int, last: int, most: int, start: int = 0
+        self, view: VolumeView, keys: U64Array, first: int, last: int, most: int, start: int = 0, *, examine: int = 0
     ) -> tuple[Candidates, int]:
-        """The candidates of the queries from `start` on, by bands first … last - 1, and the first query not done."""
+        """The candidates of the queries from `start` on, by bands first … last - 1, and the first query not done.
+
+        All of them: signatures tell better than anything here which to examine.
+        """
+        assert isinstance(view, View)
         scratch = self._scratch
         ends, left_out = np.zeros(len(keys) + 1, np.int64), np.zeros(len(keys), np.int64)
         done = find_places(
@@ -183,7 +212,9 @@ class LogStore:
 
     # Adding and removing.
 
-    def add(self, items: NewItems, replaced: U64Array | None = None) -> None:
+    def add(
+        self, items: NewItems, view: VolumeView | None = None, replaced: U64Array | None = None, *, alone: bool = False
+    ) -> None:
         """Append items, and remove those that they replace. They are found at once, and safe after `commit`."""
         self.log.check_room(items)
         with self._mutex, self._or_failed():
@@ -252,17 +283,19 @@ class LogStore:
                 self.log.sync(volumes)
             self._synced = upto
 
-    def remove(self, places: U64Array) -> None:
+    def remove(self, view: VolumeView, places: U64Array) -> int:
         """Mark items as removed; safe after `commit`."""
         with self._mutex, self._or_failed():
-            self._mark_removed(places)
+            removed = self._mark_removed(places)
             self._written += 1
+        return removed
 
-    def _mark_removed(self, places: U64Array) -> None:
+    def _mark_removed(self, places: U64Array) -> int:
         places = places[self._view.rows(places, checked=False).which]
         self._state.removed(len(places))
         self.log.remove(places)
         self._count(-len(places))
+        return len(places)
 
     def _count(self, more: int) -> None:
         """There are so many items more."""
@@ -529,7 +562,7 @@ class LogStore:
         for places in volume.places(np.zeros(2, np.int64), volume.end, checked=True):
             for begin in range(0, len(places), _TAIL):
                 some = places[begin : begin + _TAIL]
-                self.add(self.stored(self._view, some), replaced=some)
+                self.add(self._view.stored(some, *self._rekeyed(self._view, some)), replaced=some)
         # What segments still say of it finds nothing.
         self._old.append(volume.name)
         self.log.drop_volume(number)
@@ -537,10 +570,6 @@ class LogStore:
         self._manifest["dropped"] = max(self._manifest["dropped"], number + 1)
         self._save()
         self._look_anew(self._view.segments)
-
-    def stored(self, view: View, places: U64Array) -> NewItems:
-        """Items as they are stored, so that they can be stored elsewhere."""
-        return view.stored(places, *self._rekeyed(view, places))
 
     def _rekeyed(self, view: View, places: U64Array) -> tuple[U64Array, U64Array]:
         return self._rekey(self._manifest["index"], view, places)
@@ -574,7 +603,7 @@ class LogStore:
                 found.append(f"{told['name']} is damaged")
         if not found:
             listed = view.rows(view.everything()[0]).which
-            stored = sum(len(places) for places in self.places())
+            stored = sum(len(places) for places in self._places())
             if len(listed) != stored:
                 found.append(f"{stored:,} items are stored, and {len(listed):,} can be found")
         return found
@@ -738,6 +767,9 @@ class LogStore:
                 # What was changed meanwhile is looked at by the next one who asks.
                 return
             raise InputError(f"{self.medium.name} changes faster than it can be read")
+
+    def discard(self) -> None:
+        """A folder that is being made is dropped as a whole."""
 
     def close(self) -> None:
         """Leave everything on the disk and let go of it."""

@@ -23,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lookalike.index.code_scan import CodeScan
+from lookalike.index.index_log import VolumeView
 from lookalike.index.index_search import ScoredPlaces, Searching
 from lookalike.index.item_kind import ItemKind
 from lookalike.index.store_view import View
@@ -50,8 +51,8 @@ class NearestPlaces(NamedTuple):
 
 
 def nearest_places(
-    kind: ItemKind, searching: Searching, view: View, asked: ItemSketches, k: int, recall: float, floor: float | None,
-    examine: int | None,
+    kind: ItemKind, searching: Searching, view: VolumeView, asked: ItemSketches, k: int, recall: float,
+    floor: float | None, examine: int | None,
 ) -> NearestPlaces:  # fmt: skip
     """The nearest k items of one, of those that score at least `floor`, if that is given.
 
@@ -66,7 +67,7 @@ class _NearestSearch:
     """One search."""
 
     def __init__(
-        self, kind: ItemKind, searching: Searching, view: View, asked: ItemSketches, k: int, recall: float,
+        self, kind: ItemKind, searching: Searching, view: VolumeView, asked: ItemSketches, k: int, recall: float,
         floor: float | None, examine: int | None,
     ) -> None:  # fmt: skip
         self._kind, self._searching, self._view, self._asked = kind, searching, view, asked
@@ -79,7 +80,9 @@ class _NearestSearch:
         from_buckets = self._in_buckets()
         if from_buckets >= self._recall:
             return NearestPlaces(self._best, from_buckets)
-        recall = self._by_codes() if self._kind.codec.code_slots else self._through_all()
+        # What is fetched from elsewhere has no codes.
+        coded = self._kind.codec.code_slots and isinstance(self._view, View)
+        recall = self._by_codes() if coded else self._through_all()
         return NearestPlaces(self._best, max(recall, from_buckets))
 
     # How near the k-th is, and what follows from it.
@@ -144,6 +147,7 @@ class _NearestSearch:
     def _by_codes(self) -> float:
         codes = self._asked.codes
         assert codes is not None
+        assert isinstance(self._view, View)
         scan = CodeScan(self._view, codes[0], numbers=not self._kind.recipe.traits.slots.are_bits)
         upto = np.cumsum(scan.having)
         done = -1
@@ -159,7 +163,7 @@ class _NearestSearch:
         return self._found_upto(done)
 
     def _through_all(self) -> float:
-        places, signatures = self._view.everything()
+        places, signatures = self._searching.store.everything(self._view)
         whole = self._compare(places, signatures)
         self._best = self._best._replace(left_out=len(places) - self._compared)
         return float(whole)
@@ -178,7 +182,7 @@ class _NearestSearch:
         """Keep the best k of those that there are and some more."""
         best = self._best
         places, scores = np.concatenate([best.places, more.places]), np.concatenate([best.scores, more.scores])
-        _, first = np.unique(places, return_index=True)
+        _, first = np.unique(self._view.identities(places), return_index=True)
         places, scores = places[first], scores[first]
         order = np.lexsort((places & _WHERE, -scores))[: self._k]
         self._best = ScoredPlaces(places[order], scores[order], best.compared + more.compared, 0)

@@ -45,6 +45,7 @@ __all__ = [
     "check_records",
     "row_of",
     "stored_record",
+    "take_in_records",
 ]
 
 LIVE, GONE = 0x4C4C, 0x6767
@@ -235,3 +236,29 @@ def check_records(volume, state, number, checked, key, places, found):
             found[0] += 1
         state[0] = at + length
     return count
+
+
+@kernel(
+    int64(array_of(np.uint8), _STARTS, int64, array_of(np.uint64, readonly=True), array_of(np.uint64)),
+)
+def take_in_records(data, starts, number, key, places):
+    """Make records that came from elsewhere those of volume `number`; returns how many, or -1 - i if i is damaged.
+
+    Record i is data[starts[i] : starts[i + 1]] and has the checksum of one that begins volume 0, which is looked at
+    first. It gets that of its place here, places[i].
+    """
+    for i in range(len(starts) - 1):
+        at, length = starts[i], starts[i + 1] - starts[i]
+        if length < RECORD or _number(data, at, 2) != LIVE or _number(data, at + LENGTH, 4) != length or length & 7:
+            return -1 - i
+        name, payload = _number(data, at + ID_LENGTH, 2), _number(data, at + PAYLOAD_LENGTH, 4)
+        name = 8 if name == INTEGER_ID else name
+        if length < RECORD + ((name + 7) & -8) + ((payload + 7) & -8):
+            return -1 - i
+        salt = _salt(0, 0, _number(data, at + ID_LENGTH, 2)) * GOLDEN
+        found = np.int64(hash_bytes(data, at + LENGTH, length - LENGTH, salt, span_key(key)) & _HALF)
+        if _number(data, at + CHECKSUM, 4) != found:
+            return -1 - i
+        _put_number(data, at + CHECKSUM, 4, _checksum(data, at, length, number, key))
+        places[i] = place_of(number, at, _number(data, at + ROW_SIZE, 4))
+    return len(starts) - 1

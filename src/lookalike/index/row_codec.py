@@ -9,7 +9,7 @@
 | an item without elements | its fingerprint, 128 bits: it is like nothing but its copies | 0 |
 
 Band keys come from the sketch. An item without elements has none: the keys of all bands are made of its fingerprint, so
-that copies meet. So have all items where there are no bands, since only copies are found by keys then.
+that copies meet. Where there are no bands every item is a candidate, nothing is looked up by keys, and keys are 0.
 """
 
 from __future__ import annotations
@@ -160,10 +160,10 @@ class RowCodec:
 
     def _keys(self, keys: U64Array, fingerprints: U64Array, sizes: I64Array) -> U64Array:
         """(items x bands), of fingerprints where there is nothing else."""
-        out = np.empty((len(sizes), self.bands), np.uint64)
+        out = np.zeros((len(sizes), self.bands), np.uint64)
         if self.recipe.bands:
             out[:] = keys.T
-        alone = np.flatnonzero(sizes == 0) if self.recipe.bands else np.arange(len(sizes))
+        alone = np.flatnonzero(sizes == 0)
         if len(alone):
             numbers = np.arange(1, self.bands + 1, dtype=np.uint64) * GOLDEN
             out[alone] = (fingerprints[0, alone, None] ^ numbers) * C1

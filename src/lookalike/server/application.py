@@ -120,7 +120,7 @@ class Application:
         return Route(path.replace("{id}", "{id:path}"), guarded, methods=list(handlers))
 
     async def _get(self, request: Request) -> Response:
-        return _json(self._service.get(_id_of(request)))
+        return _json(await self._service.get(_id_of(request)))
 
     async def _put(self, request: Request) -> Response:
         headers = dict(request.scope["headers"])
@@ -133,10 +133,12 @@ class Application:
         return _json(await self._service.remove(_id_of(request)))
 
     async def _stats(self, request: Request) -> Response:
-        return _json(encoded(self._service.stats()))
+        return _json(encoded(await self._service.stats()))
 
     async def _metrics(self, request: Request) -> Response:
-        return PlainTextResponse(self._service.metrics_text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+        return PlainTextResponse(
+            await self._service.metrics_text(), media_type="text/plain; version=0.0.4; charset=utf-8"
+        )
 
     async def _health(self, request: Request) -> Response:
         return _json(encoded({"status": "ok"}))
@@ -144,7 +146,7 @@ class Application:
     async def _ready(self, request: Request) -> Response:
         if self._service.closing.is_set():
             raise RequestError(503, "closing", "the server is shutting down")
-        self._service.writes.check()
+        await self._service.check()
         return _json(encoded({"status": "ok"}))
 
     async def _openapi(self, request: Request) -> Response:

@@ -13,12 +13,17 @@ import signal
 import socket
 import sys
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lookalike.errors import LookalikeError
 from lookalike.server.serve_settings import ServeSettings
 
-__all__ = ["ChildTask", "main"]
+if TYPE_CHECKING:
+    from lookalike.index.index import Index
+    from lookalike.server.metrics import Metrics
+    from lookalike.server.operations import ItemWrites
+
+__all__ = ["ChildTask", "main", "own_writes"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +31,13 @@ class ChildTask:
     """What a process is to do: to answer at a socket that it was given, or to write, without one.
 
     Attributes:
-        writer: the path of the Unix-domain socket of the process that writes.
+        writer: the path of the Unix-domain socket of the process that writes; None where each writes by itself.
         metrics: the file with the counters of all processes, and `row` which of them are its own.
     """
 
     settings: ServeSettings
     tokens: list[tuple[str, str]]
-    writer: str
+    writer: str | None
     metrics: str
     row: int
     listening: int | None = None
@@ -88,6 +93,7 @@ async def _write(task: ChildTask, stop: asyncio.Event) -> None:
     from lookalike.server.writer_socket import WriterSocket
 
     settings = task.settings
+    assert task.writer is not None
     with Index.open(settings.index, wait=settings.lock_wait, **settings.open_options) as index:
         writes = GroupCommit(index, Metrics(task.metrics, task.row))
         taking = WriterSocket(writes)
@@ -110,14 +116,23 @@ async def _answer(task: ChildTask, listening: int, stop: asyncio.Event) -> None:
 
     settings = task.settings
     with (
-        Index.open(settings.index, readonly=True, **settings.open_options) as index,
+        Index.open(settings.index, readonly=task.writer is not None, **settings.open_options) as index,
         socket.socket(fileno=listening) as own,
     ):
-        writes = await RemoteWrites.connect(task.writer)
-        service = Service(index, writes, settings.limits, Metrics(task.metrics, task.row))
+        metrics = Metrics(task.metrics, task.row)
+        writes = own_writes(index, metrics) if task.writer is None else await RemoteWrites.connect(task.writer)
+        service = Service(index, writes, settings.limits, metrics)
         _tell({"ready": True})
         await serve_socket(service, Access(settings, task.tokens), own, stop)
         await service.close()
+
+
+def own_writes(index: Index, metrics: Metrics) -> ItemWrites:
+    """How a process writes to its index itself."""
+    from lookalike.server.direct_writes import DirectWrites
+    from lookalike.server.group_commit import GroupCommit
+
+    return DirectWrites(index, metrics) if index.is_shared else GroupCommit(index, metrics)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Any
 from urllib.parse import urlsplit
 
-from lookalike.errors import InputError, LookalikeError, OptionError, OutputError, ServerError
+from lookalike.errors import InputError, LookalikeError, OptionError, OutputError, ServerError, UnavailableError
 from lookalike.index.answers import Answer
 from lookalike.server.wire import (
     ITEMS_PATH,
@@ -123,6 +123,8 @@ def _error_of(status: int, told: Any) -> LookalikeError:
         return InputError(message)
     if code == "storage":
         return OutputError(message)
+    if code == "unavailable":
+        return UnavailableError(message)
     return ServerError(message, code)
 
 

@@ -19,13 +19,10 @@ from lookalike.errors import OutputError
 from lookalike.index.index import Index
 from lookalike.server.asked import Operation
 from lookalike.server.metrics import Metrics
-from lookalike.server.operations import carried_out, failed_outcome
+from lookalike.server.operations import carried_out, failed_outcome, is_written
 from lookalike.server.request_error import RequestError
 
 __all__ = ["GroupCommit"]
-
-# What an outcome says where something was written.
-_WRITTEN = ("stored", "removed", "added")
 
 _Waiting = tuple[Sequence[Operation], asyncio.Future[list[dict[str, Any]]]]
 
@@ -86,7 +83,7 @@ class GroupCommit:
         refused = next((outcome for outcome in flat if outcome.get("status") == 503), None)
         if refused is not None:
             self._failed = refused["error"]["message"]
-        safe = sum(any(outcome.get(what) for what in _WRITTEN) for outcome in flat)
+        safe = sum(map(is_written, flat))
         if safe:
             self._metrics.committed(safe)
         return outcomes

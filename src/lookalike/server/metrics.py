@@ -65,15 +65,16 @@ class Metrics:
         self._own[_SYNCS] += 1
         self._own[_SAFE] += writes
 
-    def text(self, items: int) -> str:
-        """All counters of all processes, in the text format of Prometheus."""
+    def text(self, items: int | None) -> str:
+        """All counters of all processes, in the text format of Prometheus; `items` where their number is known."""
         rows = [self._all[begin : begin + _CELLS] for begin in range(0, len(self._all), _CELLS)]
         total = [sum(cells) for cells in zip(*rows, strict=True)]
         return "\n".join([*_lines(total, items), ""])
 
 
-def _lines(total: list[int], items: int) -> Iterator[str]:
-    yield from _metric("lookalike_items", "gauge", "Items of the index.", items)
+def _lines(total: list[int], items: int | None) -> Iterator[str]:
+    if items is not None:
+        yield from _metric("lookalike_items", "gauge", "Items of the index.", items)
     yield from _metric("lookalike_syncs_total", "counter", "Waits for the disk.", total[_SYNCS])
     yield from _metric("lookalike_acknowledged_writes_total", "counter", "Writes that are safe.", total[_SAFE])
     yield from _head("lookalike_requests_total", "counter", "Requests, by address and status.")

@@ -26,7 +26,7 @@ _STATUSES = {
     409: "There is an item with this id already",
     413: "The body, the item or the batch is too large",
     415: "The body is not JSON",
-    503: "The index could not be written, or the server is shutting down",
+    503: "The index could not be written or reached, or the server is shutting down",
 }
 
 
@@ -76,7 +76,7 @@ def _failures(endpoint: Endpoint, has_body: bool) -> list[int]:
     found = set(_WITH_BODY) if has_body else set()
     if endpoint.needs != "none":
         found |= {401, 403}
-    if endpoint.needs == "write" or endpoint.path == "/readyz":
+    if endpoint.needs != "none" or endpoint.path == "/readyz":
         found |= {503}
     if "{id}" in endpoint.path:
         found |= {400, 404}

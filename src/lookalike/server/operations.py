@@ -15,7 +15,10 @@ from lookalike.server.asked import Operation, check_form
 from lookalike.server.request_error import RequestError, failure_of
 from lookalike.server.wire import match_to_json
 
-__all__ = ["ItemWrites", "carried_out", "failed_outcome", "not_found", "outcome_error"]
+__all__ = ["ItemWrites", "carried_out", "failed_outcome", "is_written", "not_found", "outcome_error"]
+
+# What an outcome says where something was written.
+_WRITTEN = ("stored", "removed", "added")
 
 
 class ItemWrites(Protocol):
@@ -73,6 +76,11 @@ def failed_outcome(error: Exception) -> dict[str, Any]:
     """The outcome of a write that failed."""
     failure = failure_of(error)
     return {"status": failure.status, **failure.to_json()}
+
+
+def is_written(outcome: dict[str, Any]) -> bool:
+    """Whether something was written."""
+    return any(outcome.get(what) for what in _WRITTEN)
 
 
 def outcome_error(outcome: dict[str, Any]) -> RequestError | None:

@@ -1,5 +1,7 @@
 """Running a server: in this process, or in several, of which one writes and the others answer.
 
+Where the index is shared, as one in Redis is, all of them write.
+
 With several, this process only watches: if one of the others ends, all end, and the error says which it was. A service
 manager starts the server again, and what was acknowledged is there.
 """
@@ -17,6 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from lookalike.errors import LookalikeError
+from lookalike.index.redis_address import is_redis, shown_path
 from lookalike.server.child import ChildTask
 from lookalike.server.listening import address_of_server, listen
 from lookalike.server.serve_settings import ServeSettings
@@ -53,7 +56,7 @@ async def _alone(
 ) -> None:  # fmt: skip
     from lookalike.index.index import Index
     from lookalike.server.access import Access
-    from lookalike.server.group_commit import GroupCommit
+    from lookalike.server.child import own_writes
     from lookalike.server.http_server import serve_socket
     from lookalike.server.metrics import Metrics
     from lookalike.server.service import Service
@@ -61,8 +64,8 @@ async def _alone(
     stop = _stop_on_signals()
     with Index.open(settings.index, wait=settings.lock_wait, **settings.open_options) as index:
         metrics = Metrics()
-        service = Service(index, GroupCommit(index, metrics), settings.limits, metrics)
-        say(f"serving {settings.index} at {address_of_server(sockets[0])}; Ctrl-C ends it")
+        service = Service(index, own_writes(index, metrics), settings.limits, metrics)
+        say(f"serving {shown_path(settings.index)} at {address_of_server(sockets[0])}; Ctrl-C ends it")
         await serve_socket(service, Access(settings, tokens), sockets[0], stop)
         await service.close()
 
@@ -74,18 +77,20 @@ async def _together(
     with tempfile.TemporaryDirectory(prefix="lookalike-serve-") as private:
         counters = Path(private, "metrics")
         counters.write_bytes(_zeros(1 + len(sockets)))
-        writer = ChildTask(settings, [], str(Path(private, "writer")), str(counters), 0)
+        writer = None if is_redis(settings.index) else str(Path(private, "writer"))
         children: list[_Child] = []
         try:
-            children.append(await _Child.start("the process that writes", writer))
+            if writer is not None:
+                task = ChildTask(settings, [], writer, str(counters), 0)
+                children.append(await _Child.start("the process that writes", task))
             for number, each in enumerate(sockets, 1):
-                task = ChildTask(settings, tokens, writer.writer, writer.metrics, number, each.fileno())
+                task = ChildTask(settings, tokens, writer, str(counters), number, each.fileno())
                 children.append(await _Child.start(f"worker {number}", task))
             address = address_of_server(sockets[0])
             for each in sockets:
                 # The workers have them; one that is open here would take connections that nobody answers.
                 each.close()
-            say(f"serving {settings.index} at {address} with {len(sockets)} workers; Ctrl-C ends it")
+            say(f"serving {shown_path(settings.index)} at {address} with {len(sockets)} workers; Ctrl-C ends it")
             await _until_one_ends(children, stop)
         finally:
             await _end(children, 3 * settings.limits.request_time)

@@ -2,8 +2,8 @@
 
     {"error": {"code": "too-large", "message": "the body has more than 10,000,000 bytes"}}
 
-Whatever is wrong with a request is the client's to mend (4xx). What the disk refuses is 503. Only a fault of our own is
-500: it says nothing but that, and the operator's log has the rest.
+Whatever is wrong with a request is the client's to mend (4xx). What the disk or Redis refuses is 503. Only a fault of
+our own is 500: it says nothing but that, and the operator's log has the rest.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-from lookalike.errors import InputError, LookalikeError, OptionError, OutputError
+from lookalike.errors import InputError, LookalikeError, OptionError, OutputError, UnavailableError
 
 __all__ = ["CODES", "RequestError", "failure_of"]
 
@@ -31,8 +31,12 @@ CODES = {
     "media-type": "the body must be JSON, or NDJSON where that is taken",
     "internal": "a fault of the server",
     "storage": "the index could not be written, or its writer is gone",
+    "unavailable": "Redis, where the index is, cannot be reached or takes nothing just now: try again",
     "closing": "the server is shutting down",
 }
+
+# What goes with a code, also where it comes from another process.
+_HEADERS = {"unavailable": {"retry-after": "1"}}
 
 _log = logging.getLogger("lookalike.server")
 
@@ -42,7 +46,8 @@ class RequestError(Exception):
 
     def __init__(self, status: int, code: str, message: str, headers: dict[str, str] | None = None) -> None:
         super().__init__(message)
-        self.status, self.code, self.message, self.headers = status, code, message, headers or {}
+        self.status, self.code, self.message = status, code, message
+        self.headers = headers or _HEADERS.get(code, {})
 
     def to_json(self) -> dict[str, Any]:
         """The body of the answer."""
@@ -59,6 +64,8 @@ def failure_of(error: Exception) -> RequestError:
         return RequestError(400, "invalid-item", str(error))
     if isinstance(error, OutputError):
         return RequestError(503, "storage", str(error))
+    if isinstance(error, UnavailableError):
+        return RequestError(503, "unavailable", str(error))
     if isinstance(error, LookalikeError):
         return RequestError(400, "invalid-item", str(error))
     _log.error("a request failed by a fault of the server", exc_info=error)

@@ -1,7 +1,8 @@
 """What the server does, apart from HTTP: bytes of JSON in, bytes of JSON out.
 
 A query of a text takes less than a tenth of a millisecond, and is done where it arrives; handing it to a thread would
-take as long. Large ones and batches go to threads, so that others need not wait for them.
+take as long. Large ones and batches go to threads, so that others need not wait for them, and so does everything where
+the index is elsewhere and its answer has to be waited for.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal
 
 from lookalike import __version__
+from lookalike.errors import UnavailableError
 from lookalike.index.answers import Answer
 from lookalike.index.index import Index
 from lookalike.server.asked import (
@@ -40,6 +42,8 @@ Many = Literal["query", "seen", "add", "replace"]
 # Bytes of a body from which on its query is done by a thread: about a millisecond of work.
 _LARGE = 20_000
 _THREADS = 2
+# Where most of the time is waiting.
+_THREADS_IF_SHARED = 8
 
 
 class Service:
@@ -47,7 +51,7 @@ class Service:
 
     def __init__(self, index: Index, writes: ItemWrites, limits: RequestLimits, metrics: Metrics) -> None:
         self._index, self.writes, self.limits, self.metrics = index, writes, limits, metrics
-        self._threads = ThreadPoolExecutor(_THREADS, "lookalike-query")
+        self._threads = ThreadPoolExecutor(_THREADS_IF_SHARED if index.is_shared else _THREADS, "lookalike-query")
         # Set when the server is to end: streams stop where they are.
         self.closing = asyncio.Event()
 
@@ -59,7 +63,7 @@ class Service:
     async def query(self, body: bytes) -> bytes:
         """The matches of an item."""
         asked = asked_query(parsed(body), self.limits.max_item)
-        if len(body) > _LARGE:
+        if len(body) > _LARGE or self._index.is_shared:
             return encoded(await self._in_thread(self._answer, asked))
         return encoded(self._answer(asked))
 
@@ -83,10 +87,10 @@ class Service:
         """Remove an item."""
         return await self._write(Operation("remove", check_id(id)))
 
-    def get(self, id: str | int) -> bytes:
+    async def get(self, id: str | int) -> bytes:
         """An item's payload."""
         try:
-            payload = self._index.get(check_id(id))
+            payload = await self._looked_up(self._index.get, check_id(id))
         except KeyError:
             raise not_found(id) from None
         return encoded({"id": id, "payload": payload})
@@ -111,13 +115,21 @@ class Service:
         outcomes = iter(await self.writes.write(good) if good else [])
         return [_line(next(outcomes) if isinstance(each, Operation) else each) for each in asked]
 
-    def stats(self) -> dict[str, Any]:
+    async def stats(self) -> dict[str, Any]:
         """What the index is and takes."""
-        return {**self._index.stats(), "version": __version__}
+        return {**await self._looked_up(self._index.stats), "version": __version__}
 
-    def metrics_text(self) -> str:
-        """Counters for Prometheus."""
-        return self.metrics.text(len(self._index))
+    async def metrics_text(self) -> str:
+        """Counters for Prometheus, which are told without the number of items where that cannot be asked for."""
+        try:
+            return self.metrics.text(await self._looked_up(self._index.__len__))
+        except UnavailableError:
+            return self.metrics.text(None)
+
+    async def check(self) -> None:
+        """Raise what a request would meet."""
+        self.writes.check()
+        await self._looked_up(self._index.check)
 
     async def _write(self, operation: Operation) -> bytes:
         (outcome,) = await self.writes.write([operation])
@@ -151,6 +163,10 @@ class Service:
         return [
             _line(_or_error(self._answer, each) if isinstance(each, AskedQuery) else each) for each in queries
         ]  # fmt: skip
+
+    async def _looked_up(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """What the index tells, without others waiting for it where it is elsewhere."""
+        return await self._in_thread(function, *arguments) if self._index.is_shared else function(*arguments)
 
     async def _in_thread(self, function: Callable[..., Any], *arguments: Any) -> Any:
         return await asyncio.get_running_loop().run_in_executor(self._threads, function, *arguments)
