@@ -281,12 +281,12 @@ def test_closing_while_others_add_ends(tmp_path: Path, monkeypatch: pytest.Monke
     """One thread waits for the disk while another one closes."""
     index = filled(tmp_path / "index", 3)
     syncing, closing = threading.Event(), threading.Event()
-    # The thread that adds has `_syncing` and is about to take `_mutex`; the one that closes has `_mutex`.
+    # The thread that adds is the one that syncs and is about to take `_mutex`; the one that closes has `_mutex`.
     mutex = log_of(index)._mutex
 
     class Handing:
         def __enter__(self) -> None:
-            if threading.current_thread().name == "adds" and log_of(index)._syncing.locked():
+            if threading.current_thread().name == "adds" and log_of(index)._syncs.is_busy:
                 syncing.set()
                 closing.wait(10)
             mutex.acquire()

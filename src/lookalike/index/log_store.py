@@ -9,8 +9,7 @@ Who reads needs no lock: what is mapped is either never changed, or changed so t
 (`records.py`, `recent_table.py`). What volumes, segments and tables there are is one value, the view, which is replaced
 as a whole.
 
-Several threads that add at once share the wait for the disk: each appends, then one of them syncs for all that have
-appended by then, while the next ones append (group commit).
+Several threads that add at once share the wait for the disk (`group_sync.py`).
 """
 
 from __future__ import annotations
@@ -22,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lookalike.errors import InputError, OutputError
+from lookalike.index.group_sync import GroupSync
 from lookalike.index.index_log import IndexLog, NewItems, VolumeView, volume_room
 from lookalike.index.lookup import SLOTS, TAKEN, find_places
 from lookalike.index.medium import Medium
@@ -87,13 +87,12 @@ class LogStore:
         self._rekey = rekey
         self._scratch = _LookupMemory()
         self._mutex = threading.RLock()
-        self._syncing = threading.Lock()
+        self._syncs = GroupSync(self._sync)
         self._merging: threading.Thread | None = None
         self._failed: BaseException | None = None
         self._closed = self._closing = False
         self._state = SharedState(medium.state)
         self.log = IndexLog(medium)
-        self._written = self._synced = 0
         # Files that the next manifest does not name, and such as are being made.
         self._old: list[str] = []
         self._making: set[str] = set()
@@ -222,7 +221,7 @@ class LogStore:
             done = 0
             while done < len(places):
                 done = self._append(items, places, done, replaced)
-            self._written += 1
+            self._syncs.written += 1
 
     def add_text(self, text: TextLookup, name: tuple[bytes, int], payload: bytes, moment: int) -> bool:
         """The same for the text that was sketched last, if its id is new and there is room for it; whether it was."""
@@ -244,7 +243,7 @@ class LogStore:
             except BaseException as error:
                 self.fail(error)
                 raise
-            self._written += 1
+            self._syncs.written += 1
         return True
 
     def _append(self, items: NewItems, places: U64Array, begin: int, replaced: U64Array | None) -> int:
@@ -271,23 +270,24 @@ class LogStore:
     def commit(self) -> None:
         """Return when all that this thread has added and removed is on the disk."""
         with self._mutex:
-            mine = self._written
-        with self._syncing:
-            if self._synced >= mine:
-                return
-            with self._mutex:
-                self._check_writable()
-                upto, volumes = self._written, self.log.unsynced()
-            # What the system could not write it may have forgotten: nothing is certain until the log is read again.
-            with self._or_failed():
-                self.log.sync(volumes)
-            self._synced = upto
+            mine = self._syncs.written
+        self._syncs.wait(mine)
+
+    def _sync(self) -> int:
+        """Bring what was written to the disk; how many writes that are."""
+        with self._mutex:
+            self._check_writable()
+            upto, volumes = self._syncs.written, self.log.unsynced()
+        # What the system could not write it may have forgotten: nothing is certain until the log is read again.
+        with self._or_failed():
+            self.log.sync(volumes)
+        return upto
 
     def remove(self, view: VolumeView, places: U64Array) -> int:
         """Mark items as removed; safe after `commit`."""
         with self._mutex, self._or_failed():
             removed = self._mark_removed(places)
-            self._written += 1
+            self._syncs.written += 1
         return removed
 
     def _mark_removed(self, places: U64Array) -> int:
@@ -348,7 +348,7 @@ class LogStore:
 
     def end_bundle(self, added: int) -> None:
         """The bundle is whole, with so many items more; it is on the disk when this returns."""
-        self._written += 1
+        self._syncs.written += 1
         self.commit()
         with self._mutex, self._or_failed():
             bundle = self._manifest["bundle"]
