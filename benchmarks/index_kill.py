@@ -20,7 +20,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from lookalike.index import Index, log_store
+from lookalike.index import Index, log_sizes
 
 __all__ = ["Truth", "check", "make_small", "run_and_kill", "start", "text_of"]
 
@@ -38,9 +38,9 @@ def text_of(number: int, version: int = 0) -> str:
 
 def make_small(table: int = 32, volume: int = 8192) -> None:
     """From now on tables and volumes are small, so that everything that is rare happens all the time."""
-    log_store._FIRST_TABLE = log_store._LAST_TABLE = table
-    log_store._FIRST_VOLUME = log_store._LAST_VOLUME = volume
-    log_store._LEFT_IN_LOG = 3
+    log_sizes.FIRST_TABLE = log_sizes.LAST_TABLE = table
+    log_sizes.FIRST_VOLUME = log_sizes.LAST_VOLUME = volume
+    log_sizes.LEFT_IN_LOG = 3
 
 
 def _tell(*words: object) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lookalike import Index
-from lookalike.index import log_store
+from lookalike.index import log_sizes
 from lookalike.index.code_scan import CodeScan, scan_codes
 from lookalike.kernels.addresses import address_of
 from tests.reference.bits import slots_differing
@@ -29,8 +29,8 @@ def test_differences_are_those_of_the_twin(numbers: bool, width: int) -> None:
 
 
 def test_a_scan_looks_at_segments_and_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(log_store, "_FIRST_TABLE", 16)
-    monkeypatch.setattr(log_store, "_LAST_TABLE", 64)
+    monkeypatch.setattr(log_sizes, "FIRST_TABLE", 16)
+    monkeypatch.setattr(log_sizes, "LAST_TABLE", 64)
     rng = np.random.default_rng(3)
     items = [rng.choice(60, 30, replace=False).tolist() for _ in range(120)]
     index = Index.create(threshold=0.7)

@@ -14,7 +14,7 @@ import pytest
 
 import lookalike
 from lookalike import Index, InputError, Match, Near, OptionError, OutputError
-from lookalike.index import log_store
+from lookalike.index import log_sizes
 from tests.redis_server import RedisServer
 
 Reopen = Callable[[Index], Index]
@@ -57,11 +57,11 @@ def again(where: str, place: Path, small: None) -> Reopen:
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tables, volumes and what is left in the log are so small that everything happens with a hundred items."""
-    monkeypatch.setattr(log_store, "_FIRST_TABLE", 16)
-    monkeypatch.setattr(log_store, "_LAST_TABLE", 64)
-    monkeypatch.setattr(log_store, "_FIRST_VOLUME", 1 << 12)
-    monkeypatch.setattr(log_store, "_LAST_VOLUME", 1 << 14)
-    monkeypatch.setattr(log_store, "_LEFT_IN_LOG", 5)
+    monkeypatch.setattr(log_sizes, "FIRST_TABLE", 16)
+    monkeypatch.setattr(log_sizes, "LAST_TABLE", 64)
+    monkeypatch.setattr(log_sizes, "FIRST_VOLUME", 1 << 12)
+    monkeypatch.setattr(log_sizes, "LAST_VOLUME", 1 << 14)
+    monkeypatch.setattr(log_sizes, "LEFT_IN_LOG", 5)
 
 
 def records_of(address: str) -> list[bytes]:

@@ -26,7 +26,7 @@ import pytest
 
 from benchmarks.index_kill import Truth, check, kills, make_small, start, text_of
 from lookalike.errors import InputError, LookalikeError, OutputError
-from lookalike.index import Index, log_store
+from lookalike.index import Index, log_sizes
 from lookalike.index.log_store import LogStore
 from lookalike.index.recent_table import RecentTable
 from lookalike.index.row_codec import RowCodec
@@ -42,8 +42,8 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def small_in(patch: pytest.MonkeyPatch, table: int = 32, volume: int = 8192) -> None:
-    for name in ("_FIRST_TABLE", "_LAST_TABLE", "_FIRST_VOLUME", "_LAST_VOLUME", "_LEFT_IN_LOG"):
-        patch.setattr(log_store, name, getattr(log_store, name))
+    for name in ("FIRST_TABLE", "LAST_TABLE", "FIRST_VOLUME", "LAST_VOLUME", "LEFT_IN_LOG"):
+        patch.setattr(log_sizes, name, getattr(log_sizes, name))
     make_small(table, volume)
 
 
@@ -317,7 +317,7 @@ _DAMAGED = """
 import os, pickle, random, shutil, signal, sys
 from benchmarks.index_kill import check
 from lookalike.errors import InputError
-from lookalike.index import Index, log_store
+from lookalike.index import Index, log_sizes
 source, scratch, seed, flips = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
 rng = random.Random(seed)
 items = int(sys.argv[5])
@@ -381,7 +381,7 @@ def damaged(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     folder = tmp_path_factory.mktemp("damaged")
     with pytest.MonkeyPatch.context() as patch:
         small_in(patch, 32, 8192)
-        patch.setattr(log_store, "_LEFT_IN_LOG", 1000)
+        patch.setattr(log_sizes, "LEFT_IN_LOG", 1000)
         index = filled(folder / "index", 76)
         # Some items are in the log only.
         index.compact()

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from lookalike import Index, InputError
-from lookalike.index import log_store
+from lookalike.index import log_sizes
 from tests.redis_server import RedisServer
 from tests.reference.sets import jaccard
 
@@ -21,7 +21,7 @@ THRESHOLD = 0.5
 # Few elements and few ids, so that much is alike, identical, taken or gone.
 ids = st.one_of(st.integers(0, 25), st.sampled_from("abcdefgh"))
 items = st.frozensets(st.integers(0, 12), max_size=8)
-SMALL = {"_FIRST_TABLE": 4, "_LAST_TABLE": 16, "_FIRST_VOLUME": 1 << 12, "_LAST_VOLUME": 1 << 12, "_LEFT_IN_LOG": 2}
+SMALL = {"FIRST_TABLE": 4, "LAST_TABLE": 16, "FIRST_VOLUME": 1 << 12, "LAST_VOLUME": 1 << 12, "LEFT_IN_LOG": 2}
 
 
 class IndexMachine(RuleBasedStateMachine):
@@ -30,9 +30,9 @@ class IndexMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.folder = Path(tempfile.mkdtemp())
-        self.before = {name: getattr(log_store, name) for name in SMALL}
+        self.before = {name: getattr(log_sizes, name) for name in SMALL}
         for name, value in SMALL.items():
-            setattr(log_store, name, value)
+            setattr(log_sizes, name, value)
         self.held: dict[Any, tuple[frozenset[int], Any]] = {}
 
     def place(self, kept: bool) -> str | Path | None:
@@ -152,7 +152,7 @@ class IndexMachine(RuleBasedStateMachine):
                 self.index.close()
         finally:
             for name, value in self.before.items():
-                setattr(log_store, name, value)
+                setattr(log_sizes, name, value)
             shutil.rmtree(self.folder)
 
 

@@ -21,7 +21,7 @@ from lookalike.config import make_config
 from lookalike.engines.local.pipeline import find
 from lookalike.engines.local.result_tables import clusters_table, pairs_table, removed_table
 from lookalike.engines.local.store.work_folder import Work
-from lookalike.index import index_search, log_store
+from lookalike.index import index_search, log_sizes
 from lookalike.io import open_source
 from tests.index.test_index import MEASURES
 from tests.near_copies import near_copies
@@ -245,12 +245,12 @@ def test_what_is_added_as_one_is_there_as_a_whole_or_not_at_all(
 ) -> None:
     """A copy of the folder is what a crash leaves. Tables and volumes are so small that a bundle has many of them."""
     for name, value in {
-        "_FIRST_TABLE": 16,
-        "_LAST_TABLE": 64,
-        "_FIRST_VOLUME": 1 << 12,
-        "_LAST_VOLUME": 1 << 14,
+        "FIRST_TABLE": 16,
+        "LAST_TABLE": 64,
+        "FIRST_VOLUME": 1 << 12,
+        "LAST_VOLUME": 1 << 14,
     }.items():
-        monkeypatch.setattr(log_store, name, value)
+        monkeypatch.setattr(log_sizes, name, value)
 
     def crashed(name: str) -> set[str | int]:
         """What is there after a crash at this moment; a copy is only of one moment if nothing is merged meanwhile."""

@@ -11,7 +11,7 @@ import pytest
 
 from lookalike import Index, OptionError
 from lookalike.certify.intervals import binomial_tails
-from lookalike.index import log_store
+from lookalike.index import log_sizes
 
 SEED = 11
 Items = list[Any]
@@ -116,9 +116,9 @@ def score(match: Any) -> float:
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Several segments, and a table, with a few hundred items."""
-    monkeypatch.setattr(log_store, "_FIRST_TABLE", 16)
-    monkeypatch.setattr(log_store, "_LAST_TABLE", 64)
-    monkeypatch.setattr(log_store, "_LEFT_IN_LOG", 5)
+    monkeypatch.setattr(log_sizes, "FIRST_TABLE", 16)
+    monkeypatch.setattr(log_sizes, "LAST_TABLE", 64)
+    monkeypatch.setattr(log_sizes, "LEFT_IN_LOG", 5)
 
 
 def filled(place: Any, options: dict[str, Any], items: Items) -> Index:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lookalike import Index, InputError
-from lookalike.index import log_store
+from lookalike.index import log_sizes
 from tests.stored_records import log_of
 
 
@@ -37,9 +37,9 @@ def state(index: Index) -> list[Any]:
 def stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     """The clock stands still, and tables and volumes are soon full."""
     monkeypatch.setattr("lookalike.index.index.time.time_ns", lambda: 1_700_000_000_000_000_000)
-    monkeypatch.setattr(log_store, "_FIRST_TABLE", 16)
-    monkeypatch.setattr(log_store, "_LAST_TABLE", 32)
-    monkeypatch.setattr(log_store, "_FIRST_VOLUME", 1 << 13)
+    monkeypatch.setattr(log_sizes, "FIRST_TABLE", 16)
+    monkeypatch.setattr(log_sizes, "LAST_TABLE", 32)
+    monkeypatch.setattr(log_sizes, "FIRST_VOLUME", 1 << 13)
 
 
 def test_the_same_bytes_as_by_the_general_way(stopped: None) -> None:

@@ -28,21 +28,28 @@ import pyarrow as pa
 from lookalike.config import Config, make_config
 from lookalike.errors import InputError, LookalikeError, OptionError, OutputError
 from lookalike.index.answers import Answer, Match, Near
+from lookalike.index.asking import BATCH, EXAMINED, Asking
 from lookalike.index.index_certificate import IndexCertificate, certificate
 from lookalike.index.index_folder import FolderMedium, is_index, lay_out
-from lookalike.index.index_items import IdBytes, bytes_of_payloads, check_form, id_bytes, payload_of, values_of
+from lookalike.index.index_items import (
+    IdBytes,
+    batched,
+    bytes_of_payloads,
+    check_form,
+    columns_of,
+    id_bytes,
+    payload_of,
+    values_of,
+)
 from lookalike.index.index_log import NewItems, VolumeView
 from lookalike.index.index_probe import IndexProbe
-from lookalike.index.index_search import MOST_ENTRIES, ScoredPlaces, Searching
 from lookalike.index.item_kind import ItemKind, decided_recipe, told_recipe
 from lookalike.index.log_store import LogStore, new_manifest
-from lookalike.index.nearest_items import nearest_places
 from lookalike.index.redis_address import is_redis, shown_path
 from lookalike.index.row_codec import EncodedItems
 from lookalike.index.store import IdTakenError, OutrunError, Rekey, Store
 from lookalike.index.store_choice import MEMORY, create_store, existing_store
 from lookalike.index.store_copy import copy_store
-from lookalike.index.store_view import View
 from lookalike.index.text_lookup import TextLookup
 from lookalike.io.writing.atomic import atomic_folder
 from lookalike.key import seed_shown
@@ -50,18 +57,12 @@ from lookalike.measures.sketch_batch import ItemSketches, sketch_batch
 from lookalike.options import CollectionOptions, IndexBuildOptions, IndexOptions
 from lookalike.options.option_table import check_names, checked, entries, takes
 from lookalike.recipe import Recipe
-from lookalike.scale import Scale
 from lookalike.threads.ordered import ordered_map
 from lookalike.types import I64Array, U8Array, U64Array
 
 __all__ = ["Answer", "Index", "Match", "Near"]
 
-# Candidates of one query that are compared, unless more are asked for: with what is made of each match, 3 µs each, a
-# page template in a twentieth of a million items takes a query a millisecond.
-EXAMINED = 300
-_UNLIMITED, _WHERE = 2**62, np.uint64(2**43 - 1)
-# Items that are sketched at a time.
-_BATCH = 1_000
+_UNLIMITED = 2**62
 
 
 class Prepared(NamedTuple):
@@ -83,9 +84,9 @@ class Index:
         self._config = make_config(**options)
         self._kind: ItemKind | None = None
         self._waiting = threading.local()
-        self._own = threading.local()
         self._closed = False
         self._store = open_store(self._rekey)
+        self._asking = Asking(self._store, self._look, self._sketched)
         self._durable = durable and self._store.waits
         # A shared store does not let a write through that relies on what has changed, and needs no turns.
         self._lock: contextlib.AbstractContextManager[Any] = (
@@ -217,13 +218,6 @@ class Index:
         assert kind is not None, "what the items are is known"
         return kind
 
-    def _searching(self, kind: ItemKind) -> Searching:
-        found: Searching | None = getattr(self._own, "searching", None)
-        if found is None:
-            found = Searching(self._store, kind.codec, kind.judge, np.empty(1 << 12, np.uint64))
-            self._own.searching = found
-        return found
-
     # What it is.
 
     @property
@@ -299,7 +293,7 @@ class Index:
 
     def add(self, id: str | int, item: Any, payload: Any = None) -> None:
         """Add an item under an id that is not there yet."""
-        own = self._lookup() if type(item) is str else None
+        own = self._asking.lookup() if type(item) is str else None
         size = 0 if own is None else own.sketch(item)
         if own is None or not size:
             self.store_new(self._prepared([id], [item], [payload]))
@@ -309,17 +303,17 @@ class Index:
 
     def add_many(self, items: Iterable[tuple[Any, ...]]) -> int:
         """Add items (id, item) or (id, item, payload); how many. What is added so far stays if one is wrong."""
-        batches = _batched(items, _BATCH)
+        batches = batched(items, BATCH)
         if self._look() is None:
             # The first item decides what all are.
             first = next(batches, [])
             if not first:
                 return 0
             batches = itertools.chain([first], batches)
-            self._sketched([_columns(first[:1])[1][0]], decide=True)
+            self._sketched([columns_of(first[:1])[1][0]], decide=True)
         added = 0
         try:
-            for new in ordered_map(lambda batch: self._prepared(*_columns(batch)), batches, self._config.threads):
+            for new in ordered_map(lambda batch: self._prepared(*columns_of(batch)), batches, self._config.threads):
                 self.store_new(new)
                 added += len(new.ids)
         finally:
@@ -537,56 +531,14 @@ class Index:
         `threshold` asks for more than the index was made for; `k` for the best ones only. No more than `examine`
         candidates are compared, the likeliest (None for all): `left_out` of the answer tells how many were not.
         """
-        limit = self._score_limit(threshold)
-        _check_counts(k, examine)
-        own = self._lookup() if type(item) is str else None
-        if own is None or not own.sketch(item):
-            return self._answers([item], limit, k, examine)[0]
-        return self._answer(own, _log_view(self._store.view()), limit, k, examine)
-
-    def _lookup(self) -> TextLookup | None:
-        """What this thread looks texts up with, if the items are such and a kernel can look where they are."""
-        own: TextLookup | None = getattr(self._own, "texts", None)
-        if own is None:
-            kind = None if self._store.is_shared else self._look()
-            if kind is None or not kind.has_texts:
-                return None
-            own = self._own.texts = TextLookup(kind.recipe)
-        return own
-
-    def _answer(self, own: TextLookup, view: View, limit: float, k: int | None, examine: int | None) -> Answer:
-        """The matches of the text that was sketched last."""
-        entries, most = (_UNLIMITED, _UNLIMITED) if examine is None else (max(MOST_ENTRIES, examine), examine)
-        count, compared, left_out = own.hits(view, limit, entries, most, 0)
-        if not count:
-            return Answer((), compared, left_out)
-        places, scores = own.matches(count)
-        if count > 1:
-            order = np.lexsort((places & _WHERE, -scores))
-            places, scores = places[order], scores[order]
-        return self._told(view, ScoredPlaces(places, scores, compared, left_out), k)
+        return self._asking.query(item, threshold, k, examine)
 
     def query_many(
         self, items: Iterable[Any], threshold: float | None = None, k: int | None = None, *,
         examine: int | None = EXAMINED, threads: int | None = None,
     ) -> list[Answer]:  # fmt: skip
         """The same for many items at once."""
-        self._look()
-        limit = self._score_limit(threshold)
-        batches = _batched(items, _BATCH)
-        answered = ordered_map(
-            lambda batch: self._answers(batch, limit, k, examine), batches, threads or self._config.threads
-        )
-        return [each for some in answered for each in some]
-
-    def _answers(self, items: list[Any], limit: float, k: int | None, examine: int | None) -> list[Answer]:
-        _check_counts(k, examine)
-        kind = self._look()
-        if kind is None:
-            return [Answer() for _ in items]
-        view = self._store.view()
-        hits = self._searching(kind).hits(self._sketched(items), limit, most=examine, view=view)
-        return [self._told(view, each, k) for each in hits]
+        return self._asking.query_many(items, threshold, k, examine, threads or self._config.threads)
 
     def nearest(
         self, item: Any, k: int = 10, threshold: float | None = None, *, recall: float = 0.95,
@@ -598,22 +550,11 @@ class Index:
         only what reaches it is looked for, which may be any; where nothing is near, that saves most of the time. No
         more than `examine` items are compared, if that is given. What became of the chance is `recall` of the answer.
         """
-        _check_counts(k, examine)
-        if not 0.0 < recall <= 1.0:
-            raise OptionError(f"recall is {recall!r}: it must be above 0, and 1 at the most")
-        kind = self._look()
-        if kind is None:
-            return Answer(recall=1.0)
-        floor = None if threshold is None else _scale(kind, threshold).threshold
-        view = self._store.view()
-        found, chance = nearest_places(
-            kind, self._searching(kind), view, self._sketched([item]), k, recall, floor, examine
-        )
-        return self._told(view, found, k, chance)
+        return self._asking.nearest(item, k, threshold, recall, examine)
 
     def seen(self, id: str | int, item: Any, payload: Any = None) -> Any:
         """The first match of an item, or None; then it was added, in one step with the look."""
-        own = self._lookup() if type(item) is str else None
+        own = self._asking.lookup() if type(item) is str else None
         size = 0 if own is None else own.sketch(item)
         found = None if size else self._sketched([item], [id], decide=True)
         with self._lock:
@@ -627,55 +568,24 @@ class Index:
 
     def _seen_text(self, own: TextLookup, size: int, id: str | int, payload: Any) -> Any:
         """The first match of the text that was sketched last, or None, and it was added."""
-        view = _log_view(self._store.view())
-        count, compared, left_out = own.hits(view, self._known().least, MOST_ENTRIES, EXAMINED, 1)
-        if count:
-            return self._told(view, ScoredPlaces(*own.matches(count), compared, left_out), 1)[0]
-        self._store_text(own, size, id, payload)
-        return None
+        match = self._asking.first_match_of_text(self._known(), own)
+        if match is None:
+            self._store_text(own, size, id, payload)
+        return match
 
     def _seen(self, id: str | int, found: ItemSketches, payload: Any) -> Any:
         """The same for any item."""
         kind = self._known()
         while True:
             view = self._store.view()
-            hits = next(self._searching(kind).hits(found, kind.least, most=EXAMINED, until=1, view=view))
-            if len(hits.places):
-                return self._told(view, hits, 1)[0]
+            match = self._asking.first_match(kind, found, view)
+            if match is not None:
+                return match
             new = Prepared([id], IdBytes([id]), kind.codec.encode(found), bytes_of_payloads([payload]))
             # Where something has come meanwhile that may be like it, that is looked at, too.
             with contextlib.suppress(OutrunError):
                 self.store_new(new, after=view)
                 return None
-
-    def _score_limit(self, threshold: float | None) -> float:
-        kind = self._look()
-        if kind is None:
-            return 0.0
-        if threshold is None:
-            return kind.least
-        scale, asked = kind.scale, _scale(kind, threshold)
-        score = -threshold if scale.is_distance else threshold
-        own = -scale.limit if scale.is_distance else scale.limit
-        if score < own:
-            raise OptionError(
-                f"threshold is {threshold:g}, and the index was made for {scale}: below it, it does not find what it "
-                "should; make another index"
-            )
-        return asked.threshold
-
-    def _told(self, view: VolumeView, hits: ScoredPlaces, k: int | None, recall: float | None = None) -> Answer:
-        if not len(hits.places):
-            return Answer((), hits.compared, hits.left_out, recall)
-        kind = self._known()
-        told, item, matches = kind.told_as, view.item, []
-        scores = kind.judge.similarity(hits.scores[:k])
-        if kind.is_distance:
-            scores = kind.scale.told(scores)
-        for place, score in zip(hits.places[:k].tolist(), scores.tolist(), strict=True):
-            name, payload, _ = item(place)
-            matches.append(told(name, score, payload_of(payload) if payload else None))
-        return Answer(matches, hits.compared, hits.left_out, recall)
 
     # Looking after it.
 
@@ -742,8 +652,8 @@ class Index:
                 )
             added, rekey = 0, other._known().rekey
             for view, places in other._store.walk():
-                for begin in range(0, len(places), _BATCH):
-                    some = places[begin : begin + _BATCH]
+                for begin in range(0, len(places), BATCH):
+                    some = places[begin : begin + BATCH]
                     self._store.add(view.stored(some, *rekey(view, some)))
                     added += len(some)
         self._commit()
@@ -764,7 +674,7 @@ class Index:
         kind = self._look()
         if kind is None or not len(chosen):
             return IndexCertificate(len(places), damaged, 0, 0, 0, None, None, None)
-        searching = self._searching(kind)
+        searching = self._asking.searching(kind)
         return certificate(view, kind.codec, searching, len(places), chosen, damaged, kind.scale)
 
     def stats(self) -> dict[str, Any]:
@@ -783,21 +693,6 @@ class Index:
         }
 
 
-def _scale(kind: ItemKind, threshold: float) -> Scale:
-    """What a query asks of matches."""
-    if kind.is_distance and not threshold >= 0.0:
-        raise OptionError(f"threshold is {threshold:g}: a distance is 0 at the least")
-    if not kind.is_distance and not threshold <= 1.0:
-        raise OptionError(f"threshold is {threshold:g}: a similarity is 1 at the most")
-    return Scale(kind.scale.measure, threshold)
-
-
-def _log_view(view: VolumeView) -> View:
-    """The view of a log, in which kernels look for themselves."""
-    assert isinstance(view, View)
-    return view
-
-
 def _taken(id: Any) -> InputError:
     return InputError(f"the id {id!r} is there already: use replace to put another item in its place")
 
@@ -814,12 +709,6 @@ def _check_config(config: Config) -> None:
         raise OptionError(
             f"weights={config.weights} go by how many documents have a shingle, which changes as items come: use count"
         )
-
-
-def _check_counts(k: int | None, examine: int | None) -> None:
-    for name, value in (("k", k), ("examine", examine)):
-        if value is not None and (type(value) is not int or value < 1):
-            raise OptionError(f"{name} is {value!r}: it must be a whole number, 1 or more, or None for all")
 
 
 def _plain(options: dict[str, Any]) -> dict[str, Any]:
@@ -846,20 +735,3 @@ def _milliseconds(older_than: timedelta | datetime | float) -> int:
     if not seconds >= 0:
         raise OptionError(f"older_than is {older_than}: it must be a time, 0 or longer")
     return int((time.time() - seconds) * 1000)
-
-
-def _batched(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
-    iterator = iter(items)
-    while batch := list(itertools.islice(iterator, size)):
-        yield batch
-
-
-def _columns(batch: list[tuple[Any, ...]]) -> tuple[list[Any], list[Any], list[Any]]:
-    for position, each in enumerate(batch):
-        if not isinstance(each, tuple | list) or len(each) not in (2, 3):
-            raise InputError(f"item {position} is {each!r:.60}: (id, item) or (id, item, payload) is needed")
-    return (
-        [each[0] for each in batch],
-        [each[1] for each in batch],
-        [each[2] if len(each) > 2 else None for each in batch],
-    )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,9 +26,11 @@ from lookalike.types import I64Array, U8Array, U64Array
 __all__ = [
     "INTEGER_SALT",
     "IdBytes",
+    "batched",
     "bytes_of_parts",
     "bytes_of_payloads",
     "check_form",
+    "columns_of",
     "id_bytes",
     "payload_of",
     "recipe_for",
@@ -162,3 +165,22 @@ def _dimensions(field: pa.Field, values: pa.Array, form: str) -> int | None:
     length = len(values[0].as_py()) if len(values) else 0
     # Bits may come as bytes.
     return 8 * length if form == "bits" and not is_list(kind) else length or None
+
+
+def batched(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
+    """Items, so many at a time."""
+    iterator = iter(items)
+    while batch := list(itertools.islice(iterator, size)):
+        yield batch
+
+
+def columns_of(batch: list[tuple[Any, ...]]) -> tuple[list[Any], list[Any], list[Any]]:
+    """The ids, items and payloads of items (id, item) or (id, item, payload)."""
+    for position, each in enumerate(batch):
+        if not isinstance(each, tuple | list) or len(each) not in (2, 3):
+            raise InputError(f"item {position} is {each!r:.60}: (id, item) or (id, item, payload) is needed")
+    return (
+        [each[0] for each in batch],
+        [each[1] for each in batch],
+        [each[2] if len(each) > 2 else None for each in batch],
+    )
