@@ -1,7 +1,7 @@
 """How properties are tested: as many examples as ever, however slow the machine is; and a Redis for all tests.
 
-Tests and files that are marked with `no_cover` do much the same thousands of times over. They take half as long when
-coverage is not measured meanwhile, and what they call is covered by the others: the limit holds for these alone.
+Tests and files that are marked with `no_cover` do much the same thousands of times over, and take about half as long
+when coverage is not measured meanwhile. Most of what they call is covered by the others, to which the limit applies.
 """
 
 from __future__ import annotations

@@ -81,7 +81,6 @@ def giant_items(data: Planted, seed: int, most: int) -> BoolArray:
     return giant
 
 
-@pytest.mark.no_cover
 def test_beside_giant_buckets_the_estimate_is_right_on_average_and_its_interval_holds() -> None:
     """200 seeds. The mean error is within 4 of its standard errors, and far from what leaving joined pairs out gives;
     95% intervals hold the number of missed pairs in 90 to 100 of 100 runs (190 ± 3.1 of 200 would be exact)."""
