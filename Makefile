@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format types unit browser redis bench clean
+.PHONY: help demo test lint format types unit kernels browser redis bench clean
 
 help:
 	@sed -n '1,4p' Makefile | sed 's/^# \{0,1\}//'
@@ -27,8 +27,13 @@ lint: $(VENV)/installed-dev
 types: $(VENV)/installed-dev
 	$(BIN)/mypy
 
-unit: $(VENV)/installed-dev browser redis
-	$(BIN)/python -m pytest --numprocesses auto --dist loadfile --cov --cov-report=term --cov-fail-under=90
+# Tests are handed out one by one, in order, and a worker that has none left takes half of another's: by file, the last one
+# to begin is often one of few long tests, and the other workers wait for it.
+unit: $(VENV)/installed-dev kernels browser redis
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal --cov --cov-report=term --cov-fail-under=90
+
+kernels: $(VENV)/installed-dev
+	$(BIN)/python -m tools.compile_kernels
 
 # The tests of the report need a browser. Where it cannot be installed they are skipped, and say so.
 browser:

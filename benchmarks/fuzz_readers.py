@@ -11,6 +11,7 @@ that the parent knows which one killed it, and starts another child behind that 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import resource
 import subprocess
 import sys
@@ -20,7 +21,9 @@ import time
 import traceback
 import warnings
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
+from unittest import mock
 
 from benchmarks.fuzz_seeds import ENDINGS, FORMATS, case
 
@@ -185,10 +188,24 @@ def _exercise(folder: Path, data: bytes, ending: str, number: int) -> str:
     before = sys.unraisablehook
     sys.unraisablehook = lambda found: printed.append(f"{type(found.exc_value).__name__}: {found.exc_value}")
     try:
-        outcome = _outcome(path, folder, number)
+        with _pieces(small=number % 2 == 1):
+            outcome = _outcome(path, folder, number)
     finally:
         sys.unraisablehook = before
     return f"finding an exception was printed that nobody could catch ¦ {printed[0]}" if printed else outcome
+
+
+@contextlib.contextmanager
+def _pieces(*, small: bool) -> Iterator[None]:
+    """Read by pieces of this size, and as before afterwards: a test uses this, and others follow it in its process."""
+    from lookalike.io.reading import csv_rows, line_ranges
+    from lookalike.io.reading.formats import parquet
+
+    with contextlib.ExitStack() as stack:
+        for module in (line_ranges, csv_rows):
+            stack.enter_context(mock.patch.object(module, "BLOCK_BYTES", 64 if small else 8 << 20))
+        stack.enter_context(mock.patch.object(parquet, "_SMALL_GROUP", 0 if small else 1 << 20))
+        yield
 
 
 def _outcome(path: Path, folder: Path, number: int) -> str:
@@ -213,13 +230,8 @@ def _outcome(path: Path, folder: Path, number: int) -> str:
 def _read(path: Path, folder: Path, number: int) -> None:
     """Everything that a source tells, and every value of every column; of every other file by small pieces."""
     from lookalike.io import open_files
-    from lookalike.io.reading import csv_rows, line_ranges
-    from lookalike.io.reading.formats import parquet
 
     apart = number % 2 == 1
-    for module in (line_ranges, csv_rows):
-        vars(module)["BLOCK_BYTES"] = 64 if apart else 8 << 20
-    vars(parquet)["_SMALL_GROUP"] = 0 if apart else 1 << 20
     source = open_files(
         [str(path)], skip_bad=number % 3 == 0, threads=1 + apart, batch_bytes=1 << 10 if apart else 16 << 20
     )

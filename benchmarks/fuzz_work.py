@@ -1,21 +1,24 @@
 """Damage what a killed run left behind, resume it, and compare every byte with the undisturbed run.
 
-    python -m benchmarks.fuzz_work [--minutes 10] [--seed 0]
+    python -m benchmarks.fuzz_work [--minutes 10] [--seed 0] [--trial NUMBER]
 
-Runs of several kinds are killed in each of their stages, also while results are moved to their places. Of such a
-state, one file in three trials of four, two or three in the others, are damaged: cut, emptied, extended, some bytes
-flipped, overwritten with zeros, removed, swapped with another, or replaced by one of another state. Then the run is
-resumed. It must end with the bytes of the undisturbed run, or with one line that says what is wrong; after that
-`--overwrite` must give those bytes, or be refused with one line, too (where the mark is damaged). A traceback, a signal
-or other bytes are a fault. A file of somebody else, put into each folder, must stay.
+Runs of several kinds are killed in each of their stages, also while results are moved to their places and while the
+work folder is removed. Of such a state, one file in three trials of four, two or three in the others, are damaged: cut,
+emptied, extended, some bytes flipped, overwritten with zeros, removed, swapped with another, or replaced by one of
+another state. Then the run is resumed. It must end with the bytes of the undisturbed run, or with one line that says
+what is wrong; after that `--overwrite` must give those bytes, or be refused with one line, too (where the mark is
+damaged). A traceback, a signal or other bytes are a fault, and so is a file that is left over. A file of somebody else,
+put into each folder, must stay.
 
-Each trial is a process of its own, forked from this one, which has loaded everything but run nothing.
+Each trial is a process of its own, forked from this one, which has loaded everything but run nothing. With `--trial`
+only the trial of this number is run.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import itertools
 import json
 import os
 import random
@@ -26,7 +29,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -121,13 +124,18 @@ def dedup(home: Path, output: str, options: list[str], kill_in: tuple[str, int] 
             count(name)
             yield Counting(name)
 
-    real = OwnedFolder._is_staged
+    real_staged, real_remove = OwnedFolder._is_staged, OwnedFolder.remove
 
     def staged(self: OwnedFolder, name: str) -> bool:
         count("moving")
-        return real(self, name)
+        return real_staged(self, name)
+
+    def remove(self: OwnedFolder, names: Iterable[str] | None = None) -> None:
+        count("removing")
+        real_remove(self, names)
 
     setattr(OwnedFolder, "_is_staged", staged)  # noqa: B010
+    setattr(OwnedFolder, "remove", remove)  # noqa: B010
     for module in (job, terminal):
         setattr(module, "progress_for", lambda quiet: Bars())  # noqa: B010
     sys.argv = ["lookalike", "dedup", "in/a.jsonl", "in/b.jsonl", "in/c.jsonl", "-o", output, *options]
@@ -206,9 +214,9 @@ def one_line(text: str) -> bool:
 class Fuzz:
     """Undisturbed results, states to damage, and the trials on them."""
 
-    def __init__(self, scratch: Path, rng: random.Random) -> None:
+    def __init__(self, scratch: Path, seed: int) -> None:
         self.scratch = scratch
-        self.rng = rng
+        self.seed = seed
         self.log = scratch / "log"
         self.whole: dict[str, dict[str, str]] = {}
         self.errors: Counter[str] = Counter()
@@ -216,13 +224,13 @@ class Fuzz:
 
     def prepare(self) -> None:
         source = self.scratch / "in"
-        collection(source, self.rng)
+        collection(source, random.Random(self.seed))
         for kind, options in KINDS.items():
             home = self._home(f"whole-{kind}")
             code = forked(lambda home=home, options=options: dedup(home, "run", options), self.log)  # type: ignore[misc]
             assert code == 0, self.log.read_text()
             self.whole[kind] = digest(home / "run")
-            for stage in (*STAGES, "moving"):
+            for stage in (*STAGES, "moving", "removing"):
                 for step in (0, 1, 2, 4):
                     state = self._home(f"{kind}-{stage.replace(' ', '-')}-{step}")
                     wanted = (stage, step)
@@ -242,14 +250,15 @@ class Fuzz:
         (home / "in").symlink_to(self.scratch / "in")
         return home
 
-    def trial(self) -> tuple[str, str]:
-        """How one trial ended: (in a word, what was wrong)."""
-        state = self.rng.choice(self.states)
+    def trial(self, number: int) -> tuple[str, str]:
+        """How the trial of a number ended: (in a word, what was wrong)."""
+        rng = random.Random(f"{self.seed} {number}")
+        state = rng.choice(self.states)
         home = self.scratch / "trial"
         shutil.rmtree(home, ignore_errors=True)
         shutil.copytree(state.folder, home, symlinks=True)
         canaries = sorted(path.relative_to(home) for path in home.rglob(CANARY))
-        what = f"{state.kind}, killed in {state.stage!r}: {damage(home, self.states, self.rng)}"
+        what = f"{state.kind}, killed in {state.stage!r}: {damage(home, self.states, rng)}"
         options = KINDS[state.kind]
         code = forked(lambda: dedup(home, "run", [*options, "--resume"]), self.log)
         text = self.log.read_text(errors="replace")
@@ -257,45 +266,49 @@ class Fuzz:
         if gone:
             return "bad", f"{what}: {gone[0]} is gone"
         if code == 0:
-            right = self._same(home, state.kind)
+            others = self._others(home, state.kind)
             again = "made again" if ": made again" in text else "not needed"
-            return (again, "") if right else ("bad", f"{what}: other bytes")
+            return ("bad", f"{what}: other bytes in {', '.join(others)}") if others else (again, "")
         if code not in (1, 2) or not one_line(text):
             return "bad", f"{what}: exit {code}: {text[-2000:]}"
         self.errors[re.sub(r"'.*'|\(.*\)|\d+", "…", text.splitlines()[-1])] += 1
         code = forked(lambda: dedup(home, "run", [*options, "--overwrite"]), self.log)
         second = self.log.read_text(errors="replace")
-        if code == 0 and self._same(home, state.kind):
+        if code == 0 and not self._others(home, state.kind):
             return "refused, then overwritten", ""
         if code in (1, 2) and one_line(second):
             return "refused", ""
         return "bad", f"{what}: {text.strip()}; then --overwrite: exit {code}: {second[-2000:]}"
 
-    def _same(self, home: Path, kind: str) -> bool:
-        found = digest(home / "run")
+    def _others(self, home: Path, kind: str) -> list[str]:
+        """The files that are not as the undisturbed run left them: changed, missing, or left over."""
+        found, whole = digest(home / "run"), self.whole[kind]
         # Where somebody's file stays in the work folder, our mark does, too.
-        others = {name for name in found if Path(name).name == CANARY} | {f"work/{MARK}"}
-        return {name: value for name, value in found.items() if name not in others} == self.whole[kind]
+        ours = {name for name in found.keys() | whole if Path(name).name != CANARY} - {f"work/{MARK}"}
+        return sorted(name for name in ours if found.get(name) != whole.get(name))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--trial", type=int, metavar="NUMBER")
     chosen = parser.parse_args()
     load()
     scratch = Path(tempfile.mkdtemp(prefix="lookalike-fuzz-"))
     counts: Counter[str] = Counter()
     try:
-        fuzz = Fuzz(scratch, random.Random(chosen.seed))
+        fuzz = Fuzz(scratch, chosen.seed)
         fuzz.prepare()
         print(f"{len(fuzz.states)} states of {len(KINDS)} kinds of runs")
         end = time.monotonic() + 60 * chosen.minutes
-        while time.monotonic() < end:
-            how, wrong = fuzz.trial()
+        for number in itertools.count(1) if chosen.trial is None else [chosen.trial]:
+            if time.monotonic() >= end:
+                break
+            how, wrong = fuzz.trial(number)
             counts[how] += 1
             if wrong:
-                print(f"trial {sum(counts.values())}: {wrong}", flush=True)
+                print(f"trial {number}: {wrong}", flush=True)
         print(f"{sum(counts.values())} trials: " + ", ".join(f"{count} {how}" for how, count in counts.most_common()))
         for error, count in fuzz.errors.most_common():
             print(f"{count:6} {error}")

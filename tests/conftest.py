@@ -1,7 +1,12 @@
-"""How properties are tested: as many examples as ever, however slow the machine is; and a Redis for all tests."""
+"""How properties are tested: as many examples as ever, however slow the machine is; and a Redis for all tests.
+
+Tests and files that are marked with `no_cover` do much the same thousands of times over, and take about half as long
+when coverage is not measured meanwhile. Most of what they call is covered by the others, to which the limit applies.
+"""
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -15,6 +20,9 @@ from tests.redis_server import RedisServer, find_redis
 checks = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 settings.register_profile("unhurried", deadline=None, suppress_health_check=checks)
 settings.load_profile("unhurried")
+
+# A shell starts what it runs in the background with Ctrl-C ignored; the tests of Ctrl-C would wait for ever.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

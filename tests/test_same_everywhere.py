@@ -21,6 +21,8 @@ from lookalike.represent.document_counts import Frequencies
 from tests.near_copies import near_copies
 from tests.plain_sets import plain_sets
 
+pytestmark = pytest.mark.no_cover
+
 ROWS = 360
 
 

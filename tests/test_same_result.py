@@ -31,6 +31,8 @@ from lookalike.io.reading import blocks, line_ranges
 from lookalike.io.reading.formats import parquet
 from tests.near_copies import near_copies
 
+pytestmark = pytest.mark.no_cover
+
 ROWS = 240
 
 

@@ -18,6 +18,8 @@ import lookalike
 from lookalike.theory import candidate_probability
 from tests.planted import binomial_tails, planted_pairs
 
+pytestmark = pytest.mark.no_cover
+
 TAIL = 1e-6
 TRIALS = 4000
 

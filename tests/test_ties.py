@@ -13,6 +13,8 @@ import pytest
 import lookalike
 from tests.reference.vectors import minkowski
 
+pytestmark = pytest.mark.no_cover
+
 ORDERS = {"euclidean": 2.0, "manhattan": 1.0, "lr:1.5": 1.5, "lr:3": 3.0, "lr:inf": math.inf}
 # All pairs are compared, or buckets are: so wide that nothing near is missed.
 WAYS: dict[str, dict[str, Any]] = {"all": {}, "bands": {"bands": 60, "rows": 1}}

@@ -11,6 +11,8 @@ import pytest
 from lookalike.certify.band_rates import ALARM
 from tests.certify.certificates import MADE, SEEDS, Planted, certificate, independent, made, runs, tallied
 
+pytestmark = pytest.mark.no_cover
+
 
 @pytest.mark.parametrize("name", MADE)
 def test_healthy_bands_raise_no_alarm(name: str) -> None:

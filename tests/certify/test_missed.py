@@ -48,6 +48,7 @@ def families(threshold: float = 0.8) -> Planted:
     return planted(groups, threshold, 8, 6)
 
 
+@pytest.mark.no_cover
 def test_intervals_of_clusters_in_four_bands_hold_as_often_as_they_say() -> None:
     """Three degrees of freedom hardly tell how pairs of one cluster hang together, so the noise of that counts in part.
 

@@ -9,6 +9,8 @@ from lookalike.certify import intervals
 from lookalike.certify.intervals import clopper_pearson
 from lookalike.certify.sampled import SampledPairs
 
+pytestmark = pytest.mark.no_cover
+
 
 def pairs_of(totals: list[int], missed: list[int], rate: float = 0.0) -> SampledPairs:
     return SampledPairs(np.array(totals, float), np.array(missed, float), rate)

@@ -20,6 +20,7 @@ import pytest
 from benchmarks.kill import digest
 from lookalike.engines.local.compare_pass import SecondPass
 from lookalike.engines.local.matched import Matched
+from lookalike.engines.local.store.work_folder import Work
 from lookalike.io.reading.watch import Watch
 from lookalike.io.writing.owned import OwnedFolder
 from lookalike.runs.results import Dedup
@@ -270,6 +271,72 @@ def test_a_damaged_mark_protects_everything(
         done = run(*COMMAND, "-o", "run", how)
         assert done.error.startswith(f"{where}/.lookalike.json, which tells what is ours, cannot be read")
     assert sorted(Path("run").rglob("*")) == files
+
+
+@pytest.mark.parametrize("where", ["run", "run/work"])
+def test_a_mark_of_another_run_protects_everything(
+    run: Run, stopped: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    """Believed, it would leave files behind that it does not name, or results where nobody looks for them."""
+    shutil.copytree(stopped, tmp_path / "here", symlinks=True)
+    monkeypatch.chdir(tmp_path / "here")
+    shutil.copyfile(where.replace("run", "moving", 1) + "/.lookalike.json", f"{where}/.lookalike.json")
+    files = {path: path.read_bytes() for path in Path("run").rglob("*") if path.is_file()}
+    for how in ("--resume", "--overwrite"):
+        assert run(*COMMAND, "-o", "run", how).error == (
+            f"{where}/.lookalike.json, which tells what is ours, and run/work/run.json are of two runs: "
+            "nothing there is touched; choose another folder, or remove it yourself"
+        )
+    assert {path: path.read_bytes() for path in Path("run").rglob("*") if path.is_file()} == files
+
+
+def test_the_mark_of_a_finished_run_does_not_leave_results_where_they_were_staged(
+    run: Run, stopped: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It names no run, as that of one does whose results are in their places; these are not."""
+    shutil.copytree(stopped, tmp_path / "here", symlinks=True)
+    monkeypatch.chdir(tmp_path / "here")
+    shutil.copyfile("whole/.lookalike.json", "moving/.lookalike.json")
+    files = sorted(Path("moving").rglob("*"))
+    assert "are of two runs" in run(*COMMAND, "-o", "moving", "--resume").error
+    assert sorted(Path("moving").rglob("*")) == files
+
+
+def interrupted_after(monkeypatch: pytest.MonkeyPatch, of: Any, name: str, run: Run, *command: object) -> None:
+    """Run a command that is interrupted as soon as a method has returned."""
+    real = getattr(of, name)
+
+    def call(*arguments: Any, **options: Any) -> None:
+        real(*arguments, **options)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(of, name, call)
+        assert run(*command).code == 130
+
+
+def test_results_that_are_in_their_places_stay_when_the_work_folder_was_not_removed_any_more(
+    run: Run, crawl: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = ["dedup", crawl, "-o", tmp_path / "run", *OPTIONS]
+    interrupted_after(monkeypatch, OwnedFolder, "publish", run, *command)
+    whole = digest(tmp_path / "run")
+    assert "work/run.json" in whole
+    done = run(*command, "--resume")
+    assert (done.code, done.err) == (0, f"{tmp_path / 'run'} is a finished run: there is nothing left to do\n")
+    assert digest(tmp_path / "run") == {name: value for name, value in whole.items() if not name.startswith("work/")}
+
+
+def test_a_run_that_takes_the_place_of_another_is_resumed_from_its_very_beginning(
+    run: Run, crawl: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The mark of the run folder gets to know of the new run last."""
+    command = ["dedup", crawl, "-o", tmp_path / "run", *OPTIONS]
+    killed(tmp_path, *command, at="RunFolder.publish")
+    interrupted_after(monkeypatch, Work, "begin", run, *command, "--overwrite")
+    assert run(*command, "--resume").code == 0
+    assert run("dedup", crawl, "-o", tmp_path / "whole", *OPTIONS).code == 0
+    assert digest(tmp_path / "run") == digest(tmp_path / "whole")
 
 
 def test_chunks_of_an_earlier_attempt_are_not_mixed_with_new_ones(

@@ -18,6 +18,8 @@ from lookalike.engines.local.store.work_folder import Work
 from lookalike.types import F64Array, I64Array
 from tests.reference import sets as twin
 
+pytestmark = pytest.mark.no_cover
+
 many = settings(max_examples=400, deadline=None, derandomize=True)
 
 Edges = dict[tuple[int, int], float]

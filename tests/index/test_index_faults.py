@@ -32,6 +32,8 @@ from lookalike.index.recent_table import RecentTable
 from lookalike.index.row_codec import RowCodec
 from tests.stored_records import log_of
 
+pytestmark = pytest.mark.no_cover
+
 SEED = 20_240
 ROOT = Path(__file__).parents[2]
 

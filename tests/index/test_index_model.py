@@ -17,6 +17,8 @@ from lookalike.index import log_sizes
 from tests.redis_server import RedisServer
 from tests.reference.sets import jaccard
 
+pytestmark = pytest.mark.no_cover
+
 THRESHOLD = 0.5
 # Few elements and few ids, so that much is alike, identical, taken or gone.
 ids = st.one_of(st.integers(0, 25), st.sampled_from("abcdefgh"))

@@ -25,6 +25,8 @@ from tests.limited import limited
 from tests.reference import collection
 from tests.reference.sets import Pair, containment, exact
 
+pytestmark = pytest.mark.no_cover
+
 Directed = tuple[int, int, float, float]
 
 

@@ -12,6 +12,8 @@ from lookalike.measures.vector_measures import signature_bits, signatures, signs
 from lookalike.theory import candidate_probability
 from tests.hostile_vectors import KINDS, few_equal, spread
 
+pytestmark = pytest.mark.no_cover
+
 
 def test_vectors_with_a_large_common_mean_are_all_found() -> None:
     vectors = (np.random.default_rng(0).normal(size=(150, 2)) + 1e4).astype(np.float32)

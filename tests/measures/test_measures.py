@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 import lookalike
 from lookalike.errors import InputError, OptionError
 
+pytestmark = pytest.mark.no_cover
+
 ITEMS, FAMILIES = 240, 60
 
 

@@ -19,6 +19,8 @@ from lookalike.report.certificate import _levels
 from lookalike.types import I64Array
 from tests.planted import planted_pairs
 
+pytestmark = pytest.mark.no_cover
+
 PAIRS = 1500
 
 

@@ -27,6 +27,8 @@ from lookalike.twin import text as twin
 from lookalike.types import Sets
 from tools.make_golden_vectors import TEXTS
 
+pytestmark = pytest.mark.no_cover
+
 GOLDEN: dict[str, Any] = json.loads(
     (Path(__file__).resolve().parents[1] / "golden" / "vectors.json").read_text(encoding="ascii")
 )

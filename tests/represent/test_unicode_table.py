@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 from lookalike.represent import unicode as table
 from lookalike.twin import text as twin
 
+pytestmark = pytest.mark.no_cover
+
 Form = Callable[[str], str]
 
 SURROGATES = range(0xD800, 0xE000)

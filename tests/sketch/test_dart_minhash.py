@@ -23,6 +23,8 @@ from lookalike.sketch.minhash import EMPTY_SLOT
 from lookalike.types import F32Array, I64Array, U32Array, U64Array
 from tests.reference import weighted as twin
 
+pytestmark = pytest.mark.no_cover
+
 GOLDEN: dict[str, Any] = json.loads(
     (Path(__file__).resolve().parents[1] / "golden" / "vectors.json").read_text(encoding="ascii")
 )

@@ -25,6 +25,8 @@ from lookalike.sketch.minhash import EMPTY_SLOT, constants, sketch_sets
 from lookalike.twin import hashing
 from lookalike.types import BoolArray, F64Array, Sets
 
+pytestmark = pytest.mark.no_cover
+
 GOLDEN: dict[str, Any] = json.loads(
     (Path(__file__).resolve().parents[1] / "golden" / "vectors.json").read_text(encoding="ascii")
 )

@@ -14,6 +14,8 @@ from lookalike.theory import slot_probability
 from tests.hostile_vectors import KINDS
 from tests.reference.vectors import plane_bits
 
+pytestmark = pytest.mark.no_cover
+
 
 @given(st.integers(1, 40), st.integers(1, 14), st.integers(0, 2**64 - 1), st.integers(0, 100))
 @settings(max_examples=15, deadline=None)

@@ -12,6 +12,8 @@ from lookalike.errors import OptionError
 from lookalike.theory import FAMILIES, Stable, candidate_probability, slot_probability
 from lookalike.theory.families import _missed
 
+pytestmark = pytest.mark.no_cover
+
 SHARES = st.floats(0.0, 1.0)
 
 

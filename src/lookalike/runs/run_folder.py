@@ -7,7 +7,7 @@ RUN/clusters.parquet  cluster, size, id, kept, similarity
 RUN/report.html       all of it to look at
 RUN/report.json       all of it as data
 RUN/run.json          which run it is: options, input fingerprints, versions; and how to open it again (`opened_run.py`)
-RUN/.lookalike.json   the mark: which of the files here are ours (`io/writing/owned.py`)
+RUN/.lookalike.json   the mark: which of the files here are ours (`io/writing/owned.py`), and of which unfinished run
 
 Everything is made in RUN/.partial, file by file, and moved to its place when all is there, `report.json` last: a folder
 with a report and no work folder is a finished run. RUN/work holds the state of an unfinished one, or, with --workdir P,
@@ -38,7 +38,7 @@ from lookalike.io.copying.copy import LINE_ENDINGS, CopiedFile, copied_names
 from lookalike.io.reading.formats import endings
 from lookalike.io.source import Source
 from lookalike.io.writing.atomic import replacing, writing
-from lookalike.io.writing.owned import STAGED, OwnedFolder
+from lookalike.io.writing.owned import MARK, STAGED, OwnedFolder, other_run
 from lookalike.io.writing.table_files import is_file, save_batches
 from lookalike.runs.opened_run import PAGE, REPORT, RUN, TABLES, Run
 from lookalike.runs.run_description import describe_result
@@ -109,11 +109,23 @@ class RunFolder:
         inside = self.path / _WORK
         return inside if self._elsewhere is not None and Work(inside).unfinished else None
 
+    def _check_mark(self) -> None:
+        """Refuse a mark of another run than the one whose state is there: it does not tell what is staged or moving.
+
+        A mark without a note is that of a run that has only begun, or all of whose results are in their places.
+        """
+        stored, noted = Work(self.work_folder).stored, self._folder.notes.get("run")
+        if not stored or noted == stored["token"]:
+            return
+        if noted is not None or any((self.partial / name).is_file() for name in stored["stages"].get("publish", ())):
+            raise other_run(self.path / MARK, self.work_folder / RUN)
+
     def check(self) -> None:
         """Refuse a folder that is in the way, before anything is read."""
         if self._resume and self._overwrite:
             raise OptionError("resume goes on with a run, overwrite starts again: give one or the other")
         ours, unfinished = self._folder.look(), Work(self.work_folder).unfinished
+        self._check_mark()
         other = self._other_state()
         if self._resume:
             if other is not None:
@@ -167,8 +179,11 @@ class RunFolder:
                 self._remove_old_work()
             if not self.work.unfinished:
                 self._drop_partial()
+                self._folder.note(run=None)
             self._folder.note(work=self._elsewhere)
         self.work.begin(what, resume=self._resume)
+        with writing(str(self.path)):
+            self._folder.note(run=self.work.token)
         return self.work
 
     def _remove_old_work(self) -> None:
@@ -201,7 +216,7 @@ class RunFolder:
         with contextlib.suppress(OSError):
             if self._folder.look():
                 self._drop_partial()
-                self._folder.note(work=None)
+                self._folder.note(work=None, run=None)
                 if not self._folder.names:
                     self._folder.remove()
 
@@ -251,10 +266,10 @@ class RunFolder:
     def _finish_publishing(self) -> None:
         # Where everything is in its place there is nothing to move, and nothing of it may be taken for an old run.
         if self._folder.is_staging:
-            self._folder.publish(REPORT, work=None if self._settle is None else self._elsewhere)
+            self._folder.publish(REPORT, work=None if self._settle is None else self._elsewhere, run=None)
         if self._settle is not None:
             self._settle()
-            self._folder.note(work=None)
+        self._folder.note(work=None, run=None)
         self.work.remove()
 
     def report(self) -> dict[str, Any]:

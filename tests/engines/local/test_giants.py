@@ -73,6 +73,7 @@ def hashed(items: Sequence[Set[int]], seed: int) -> list[set[int]]:
     return [{hashing.hash_element(x, hashing.key_of(seed)) for x in item} for item in items]
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("threshold", [0.5, 0.6, 0.8, 1.0])
 @pytest.mark.parametrize("kind", KINDS)

@@ -25,6 +25,8 @@ from lookalike.twin import hashing, text
 from tests.near_copies import near_copies
 from tests.reference import sets
 
+pytestmark = pytest.mark.no_cover
+
 # A pair at the lowest threshold used here, 0.2, shares none of 200 one-row bands with probability 0.8^200 = 4e-20.
 SURE: dict[str, Any] = {"bands": 200, "rows": 1}
 

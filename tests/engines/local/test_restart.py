@@ -17,6 +17,8 @@ from lookalike.engines.local.result_tables import clusters_table, pairs_table, r
 from lookalike.engines.local.store.work_folder import Work
 from lookalike.io import open_source
 
+pytestmark = pytest.mark.no_cover
+
 # A chunk of sketches is a megabyte at least: 202 words of 8 bytes make one of 649 items.
 BANDS = 200
 

@@ -23,6 +23,8 @@ from tests.limited import limited
 from tests.near_copies import near_copies
 from tests.templates import templates
 
+pytestmark = pytest.mark.no_cover
+
 TEXTS = near_copies(7, families=14, copies=6)
 ROWS = pa.table(
     {"id": [f"{7 * i % 101:03}" for i in range(len(TEXTS))], "text": TEXTS, "n": [i % 5 for i in range(98)]}

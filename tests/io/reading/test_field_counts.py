@@ -26,6 +26,8 @@ from lookalike.io.reading.formats.json_rows import types_of
 from lookalike.key import TABLE_KEY
 from tests.reference.fields import fields_of
 
+pytestmark = pytest.mark.no_cover
+
 KEYS = st.sampled_from(["a", "b", "c", 'quote " and \\', "{[", ":", "a long key of many letters", "ü"])
 JSON: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | st.integers(-9, 9) | st.just(2**70) | st.floats(0, 1) | st.text('"\\{:,a', max_size=9),

@@ -10,6 +10,9 @@ file is made under (`part_of`) is named with it, in the work folder and where re
 Results are made below a folder for what is staged and moved to their places when they are whole. Meanwhile the mark
 names what is `moving`: of that, a file is ours in its place once it is gone from where it was staged.
 
+A mark that was exchanged for that of another folder would name too little or too much. So while a run goes on, its
+`token` is in the notes of the mark, and a mark of another run is refused (`other_run`).
+
     {"lookalike": "0.1.0", "folder": "run", "made": true, "files": ["report.json", …], "moving": null, "notes": {}}
 """
 
@@ -27,7 +30,7 @@ from lookalike.errors import OutputError
 from lookalike.io.checksums import seal, unseal
 from lookalike.io.writing.atomic import part_of, replacing, sync
 
-__all__ = ["MARK", "STAGED", "OwnedFolder"]
+__all__ = ["MARK", "STAGED", "OwnedFolder", "other_run"]
 
 MARK = ".lookalike.json"
 # The folder in which results are made, until all of them are whole.
@@ -275,6 +278,14 @@ class OwnedFolder:
         }
         with replacing(self.path / MARK) as part:
             part.write_text(seal(data), encoding="ascii")
+
+
+def other_run(mark: Path, note: Path) -> OutputError:
+    """What is said of a mark that does not belong to the run that another file tells of."""
+    return OutputError(
+        f"{mark}, which tells what is ours, and {note} are of two runs: nothing there is touched; "
+        "choose another folder, or remove it yourself"
+    )
 
 
 def _in_the_way(path: Path, advice: str) -> OutputError:

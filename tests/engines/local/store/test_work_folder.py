@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,24 @@ def test_what_somebody_put_beside_our_files_stays(tmp_path: Path) -> None:
     work.remove()
     assert listing(tmp_path / "work") == [".lookalike.json", "thesis.bin"]
     begun(tmp_path / "work").files(["sketch-000000.bin"])
+
+
+@pytest.mark.parametrize("exchanged", [".lookalike.json", "run.json"])
+def test_a_mark_and_a_note_of_two_runs_are_not_believed(tmp_path: Path, exchanged: str) -> None:
+    """The same run twice: a mark of an earlier moment does not name all files, and they would be left behind."""
+    work, other = tmp_path / "work", tmp_path / "other"
+    begun(other)
+    begun(work).files(["frequencies.bin"])[0].write_bytes(b"ours")
+    (work / exchanged).write_bytes((other / exchanged).read_bytes())
+    actions: list[Callable[[], Any]] = [
+        lambda: begun(work, resume=True), Work(work).remove, lambda: Work(work).unfinished,
+    ]  # fmt: skip
+    for act in actions:
+        with pytest.raises(
+            OutputError, match=r"\.lookalike\.json, .* and .*run\.json are of two runs: nothing there is"
+        ):
+            act()
+    assert listing(work) == [".lookalike.json", "frequencies.bin", "run.json"]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,9 @@ else in the folder is left over from a stage that was not finished, and is writt
 folder's mark (`io/writing/owned.py`); nothing else that may be there is touched.
 
 Between two processes anything may happen to files. So each that is read back carries a checksum, its own name and the
-run's `token`; one that is not as it was left is told of and made again from the stage before it.
+run's `token`; one that is not as it was left is told of and made again from the stage before it. The mark carries the
+token, too, and gets it before there is a `run.json`: of two that differ one is of another run, and since nobody knows
+which, nothing is resumed or removed.
 
 A run without a folder of its own spills into a temporary one, which is removed at the end whatever happens.
 """
@@ -27,7 +29,7 @@ from lookalike.engines.local.store.words import Words
 from lookalike.errors import OptionError, OutputError
 from lookalike.io.checksums import seal, unseal
 from lookalike.io.writing.atomic import replacing
-from lookalike.io.writing.owned import OwnedFolder
+from lookalike.io.writing.owned import MARK, OwnedFolder, other_run
 
 __all__ = ["Work", "difference", "spilling"]
 
@@ -100,12 +102,14 @@ class Work:
             raise OutputError(f"{folder} holds an unfinished run: go on with --resume, or --overwrite to start again")
         if not file.exists():
             # Whatever else is ours there is of no run that we know.
+            self._run = {"run": what, "token": secrets.token_hex(8), "stages": {}}
             with spilling(str(folder)):
                 self._owned.remove(self._owned.names)
+                self._owned.note(run=self.token)
                 self._owned.claim([_RUN])
-            self._run = {"run": what, "token": secrets.token_hex(8), "stages": {}}
             self._save()
             return
+        self._check_mark()
         try:
             before = unseal(file.read_text(encoding="utf-8"))
             changed = difference(before["run"], what)
@@ -118,7 +122,31 @@ class Work:
     @property
     def unfinished(self) -> bool:
         """Whether the folder holds a run that can be gone on with."""
-        return self._owned is not None and self._owned.look() and self._owned.has(_RUN)
+        return self._look() and self._owned is not None and self._owned.has(_RUN)
+
+    @property
+    def stored(self) -> dict[str, Any]:
+        """What `run.json` says, if it is there and can be read: `run`, `token` and `stages`; else nothing."""
+        if self._owned is None:
+            return {}
+        try:
+            found = unseal((self._owned.path / _RUN).read_text(encoding="utf-8"))
+            return {name: found[name] for name in ("run", "token", "stages")}
+        except (OSError, ValueError, KeyError, TypeError):
+            return {}
+
+    def _look(self) -> bool:
+        """Read the mark; whether there is one. It must be of the run that is there."""
+        if self._owned is None or not self._owned.look():
+            return False
+        self._check_mark()
+        return True
+
+    def _check_mark(self) -> None:
+        assert self._owned is not None
+        stored = self.stored
+        if stored and stored["token"] != self._owned.notes.get("run"):
+            raise other_run(self._owned.path / MARK, self._owned.path / _RUN)
 
     @property
     def begun(self) -> bool:
@@ -150,7 +178,7 @@ class Work:
 
     def remove(self) -> None:
         """Remove the folder and everything in it that is ours."""
-        if self._owned is not None and self._owned.look():
+        if self._look() and self._owned is not None:
             # The last to go says that there is a run: until then it can be gone on with.
             self._owned.remove([name for name in self._owned.names if name != _RUN])
             self._owned.remove()
