@@ -100,15 +100,15 @@ def repeated_bands(stack: ExitStack, rng: np.random.Generator) -> None:
 
 def garbage_sketches(stack: ExitStack, rng: np.random.Generator) -> None:
     """2% of the sketches are garbage."""
-    whole = Jaccard.keys
+    whole = Jaccard.band
 
-    def keys(self: Jaccard, sets: Sets) -> U64Array:
-        made = whole(self, sets)
+    def band(self: Jaccard, sketch: U32Array, sets: Sets) -> U64Array:
+        made = whole(self, sketch, sets)
         for place in np.flatnonzero(rng.random(len(sets)) < 0.02).tolist():
             made[:, place] = rng.integers(0, 2**64, len(made), dtype=np.uint64)
         return made
 
-    stack.enter_context(mock.patch.object(Jaccard, "keys", keys))
+    stack.enter_context(mock.patch.object(Jaccard, "band", band))
 
 
 def last_word(stack: ExitStack, rng: np.random.Generator) -> None:

@@ -18,6 +18,8 @@ def chunks(footer: bytes) -> list[list[int]] | None:
     found = []
     for group in _values(file, 4):
         for chunk in _values(group, 1):
+            if not isinstance(chunk, dict):  # of bytes, it can be asked as well whether a number is in them
+                raise TypeError("a chunk is a struct")
             data = chunk[3][1] if 3 in chunk else {}
             bits = 0
             for number in _values(data, 2):

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import lookalike
@@ -189,6 +189,7 @@ def bent_footer(at: int, value: int) -> bytes:
 
 @settings(deadline=None, max_examples=300)
 @given(st.integers(0, 10_000), st.integers(0, 255), st.integers(0, 3000))
+@example(7743, 19, 704)  # a list of bytes where chunks should be
 def test_chunks_of_any_bytes_are_those_of_the_twin_or_broken(at: int, value: int, length: int) -> None:
     footer = bent_footer(at, value)[: length if length < 1500 else None]
     rows = np.zeros((64, 9), np.int64)
