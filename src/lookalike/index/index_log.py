@@ -218,6 +218,8 @@ class IndexLog:
         # while it lasts needs another one, and whoever comes meanwhile may not rely on it.
         self._dirty: dict[int, int] = {}
         self._marking = threading.Lock()
+        # How large each volume was when it was opened: what was made room for since has nothing in it.
+        self._sizes: dict[int, int] = {}
 
     def open(self, ends: dict[int, int], indexed: list[int], room: int) -> None:
         """Map volumes, the last one with so much room; what comes before the place `indexed` is in segments.
@@ -227,7 +229,8 @@ class IndexLog:
         volumes = {}
         for number, end in sorted(ends.items()):
             name = f"volume-{number}"
-            if self._medium.size(name) < end + SPARE:
+            size = self._medium.size(name)
+            if size < end + SPARE:
                 raise InputError(f"{self._medium.name}/{name} is shorter than it should be: restore it from a backup")
             if self._medium.writable:
                 # Removing writes into any volume; adding, into the last one.
@@ -236,6 +239,7 @@ class IndexLog:
                 data = self._medium.get(name)
             at = end if number < indexed[0] else indexed[1] if number == indexed[0] else 0
             volumes[number] = Volume(number, data, np.array([at, at], np.int64))
+            self._sizes[number] = size
         self.volumes = volumes
 
     def hide(self, places: U64Array) -> None:
@@ -348,7 +352,7 @@ class IndexLog:
 
     def _check_end(self, volume: Volume, last: bool) -> None:
         """What follows the last whole record must be what a crash leaves: nothing that was acknowledged."""
-        rest = volume.data[volume.end :]
+        rest = volume.data[volume.end : max(volume.end, self._sizes[volume.number])]
         words = rest[: len(rest) // 8 * 8].view(np.uint64)
         used = np.flatnonzero(words)
         if not len(used):

@@ -40,8 +40,10 @@ _built_in = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_objec
     ("PyCFunction_NewEx", ctypes.pythonapi)
 )
 
-# Code that could still be called must stay where it is: for as long as the process lives.
+# Code that could still be called must stay where it is, for as long as the process lives. When it ends, Python empties
+# this module before it looks for garbage, and that may hold a kernel: so a reference too many is counted.
 _loaded: list[Any] = []
+ctypes.pythonapi.Py_IncRef(ctypes.py_object(_loaded))
 
 
 @cache
@@ -53,7 +55,9 @@ def _linker() -> Any:
         raise UnloadableError("arrays of this NumPy are laid out in another way")
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    return orcjit.create_lljit_compiler(suppress_errors=True)
+    linker = orcjit.create_lljit_compiler(suppress_errors=True)
+    _loaded.append(linker)
+    return linker
 
 
 def load(name: str, code: bytes, takes: Callable[[], str]) -> Callable[..., Any]:
