@@ -311,6 +311,10 @@ def test_sketches_alone_estimate(place: Any, again: Reopen) -> None:
         for match in exact.query(text):
             # 256 slots, 5 standard errors.
             assert abs(estimates.get(match.id, 0.7) - match.similarity) <= 5 * np.sqrt(0.25 / 256)
+        # A higher threshold is one of estimates, too.
+        assert {match.id for match in index.query(text, threshold=0.9)} == {
+            name for name, similarity in estimates.items() if similarity >= 0.9
+        }
     assert "no items were compared" in str(index.verify())
     index.close()
 

@@ -97,6 +97,14 @@ def test_no_more_entries_are_looked_at_than_allowed_and_the_others_are_counted()
     assert (len(answers[0]), left_out[0]) == (1000, 0)
 
 
+def test_candidates_for_which_there_is_no_room_are_counted() -> None:
+    stored = np.full((TAKEN + 1_000, BANDS), 12345 << 40, np.uint64)
+    answers, left_out = found(stored, stored[:1], [400, 600], recent=100)
+    assert len(answers[0]) == TAKEN
+    # Each of them in every band.
+    assert left_out[0] == 1_000 * BANDS
+
+
 def mapped(volume: U8Array) -> list[int]:
     """Where a volume begins and ends."""
     return [address_of(volume), address_of(volume) + len(volume)]

@@ -116,7 +116,7 @@ class Asking:
         kind = self._look()
         if kind is None:
             return Answer(recall=1.0)
-        floor = None if threshold is None else _asked_scale(kind, threshold).threshold
+        floor = None if threshold is None else kind.score_of(_asked_scale(kind, threshold))
         view = self._store.view()
         found, chance = nearest_places(
             kind, self.searching(kind), view, self._sketched([item]), k, recall, floor, examine
@@ -151,7 +151,7 @@ class Asking:
                 f"threshold is {threshold:g}, and the index was made for {scale}: below it, it does not find what it "
                 "should; make another index, or ask for the nearest"
             )
-        return asked.threshold
+        return kind.score_of(asked)
 
     def told(self, view: VolumeView, hits: ScoredPlaces, k: int | None, recall: float | None = None) -> Answer:
         """What was found, as people see it."""

@@ -16,7 +16,9 @@ from lookalike.index.row_codec import RowCodec
 from lookalike.index.text_lookup import looks_up_texts
 from lookalike.measure_table import IDENTITY, PlannedBy, form_named
 from lookalike.measures.choose import measure_of
+from lookalike.measures.set_measures import Jaccard, SketchJudge
 from lookalike.recipe import Recipe
+from lookalike.scale import Scale
 from lookalike.theory import Plan, plan
 from lookalike.types import U64Array
 
@@ -39,6 +41,14 @@ class ItemKind:
         self.is_distance = self.scale.is_distance
         self.told_as: type[Match | Near] = Near if self.is_distance else Match
         self.has_texts = self.codec.packs_sets and bool(recipe.bands) and looks_up_texts(recipe)
+
+    def score_of(self, scale: Scale) -> float:
+        """What items must score to reach a similarity or distance."""
+        if not self.codec.has_sketches_only:
+            return scale.threshold
+        measure = measure_of(self.recipe)
+        assert isinstance(measure, Jaccard), "only sets are kept as sketches"
+        return SketchJudge(measure, scale.limit).threshold
 
     def rekey(self, view: VolumeView, places: U64Array) -> tuple[U64Array, U64Array]:
         """Keys of stored items, that of the id last, and signatures."""

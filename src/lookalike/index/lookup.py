@@ -37,22 +37,22 @@ _HASH = np.uint64(64 - 17)
 
 @device
 def _take(place, signature, table, slots, places, signatures, begun, count):
-    """Note a candidate that was not noted yet; how many there are now."""
+    """Note a candidate that was not noted yet; how many there are now, and 1 if there was no room for it."""
     slot = np.int64((place * GOLDEN) >> _HASH)
     while True:
         there = peek(table, slot)
         if there == _ZERO:
             break
         if there == place + _ONE:
-            return count
+            return count, 0
         slot = (slot + 1) & (SLOTS - 1)
     if count - begun >= TAKEN:
-        return count
+        return count, 1
     poke(table, slot, place + _ONE)
     poke(slots, count - begun, slot)
     poke(places, count, place)
     poke(signatures, count, signature)
-    return count + 1
+    return count + 1, 0
 
 
 @device
@@ -92,7 +92,9 @@ def look_in_segment(keys, query, first, last, fields, segment, most, state):
                 item = np.int64(entry & item_mask)
                 if item < items:
                     signature = signed + width * item if width != 0 else 0
-                    count = _take(u64_at(stored + 8 * item), signature, table, slots, places, signatures, begun, count)
+                    place = u64_at(stored + 8 * item)
+                    count, none = _take(place, signature, table, slots, places, signatures, begun, count)
+                    left_out += none
     return count, looked, left_out
 
 
@@ -123,7 +125,9 @@ def look_in_table(keys, query, first, last, recent, which, most, state):
             item = hanging - 1
             if item < seen and u64_at(stored_keys + 8 * (item * bands + band)) == key:
                 signature = signed + width * item if width != 0 else 0
-                count = _take(u64_at(stored + 8 * item), signature, table, slots, places, signatures, begun, count)
+                place = u64_at(stored + 8 * item)
+                count, none = _take(place, signature, table, slots, places, signatures, begun, count)
+                left_out += none
             hanging = np.int64(u32_at(following + 4 * (item * bands + band)))
     return count, looked, left_out
 
