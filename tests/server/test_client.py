@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import http.client
 import re
 import socket
 import threading
@@ -227,3 +228,12 @@ def test_threads_share_a_client_and_tasks_an_async_one(server: Server) -> None:
             return await asyncio.gather(*(index.query(TEXTS["fox"]) for _ in range(8)))
 
     assert [answer[0].id for answer in asyncio.run(ask())] == ["fox"] * 8
+
+
+def test_a_connection_that_is_reset_while_it_is_made_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    def reset(connection: http.client.HTTPConnection) -> None:
+        raise ConnectionResetError("it was reset")
+
+    monkeypatch.setattr(http.client.HTTPConnection, "connect", reset)
+    with Client("http://127.0.0.1:9") as index, pytest.raises(ServerError, match="gave no answer: it was reset"):
+        index.add("a", "some words of a text")

@@ -28,7 +28,7 @@ from lookalike.types import BoolArray, F64Array, I64Array, Sets, U64Array
 __all__ = ["ScoredPlaces", "Searching"]
 
 # Entries of buckets that are looked at for one query.
-MOST_ENTRIES = 200_000
+MOST_ENTRIES = 100_000
 _SIZE = np.uint64(43)
 _WHERE = np.uint64(2**43 - 1)
 _UNLIMITED = 2**62

@@ -116,6 +116,8 @@ class Client:
     def _exchange(self, call: calls.Call) -> tuple[int, bytes]:
         connection = self._connection()
         try:
+            if connection.sock is None:
+                connection.connect()
             # A server that refuses a large body may answer, and close, before it has read all of it.
             with contextlib.suppress(BrokenPipeError, ConnectionResetError):
                 connection.request(call.method, self._address.path + call.path, call.body, call.headers(self._token))
