@@ -10,6 +10,7 @@ Source: parquet.thrift of the Apache Parquet format; the numbers of fields below
 
 from __future__ import annotations
 
+import io
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,13 +43,13 @@ class Encoded:
     """A Parquet file of one row group, or of none.
 
     Attributes:
-        pages: the bytes of its pages.
+        pages: the bytes of its pages, in pieces.
         metadata: what stands at its end.
         group: the part of the metadata that describes the row group.
         column_indexes, offset_indexes: the page indexes of its columns; empty for a column that has none.
     """
 
-    pages: pa.Buffer
+    pages: list[bytes]
     metadata: Struct
     group: bytes
     column_indexes: list[bytes]
@@ -57,14 +58,14 @@ class Encoded:
 
 def encode(schema: pa.Schema, options: dict[str, Any], table: pa.Table | None) -> Encoded:
     """Encode a table as one row group; without a table, as the file that has none."""
-    # Arrow's own: a file of Python's would take every page under the interpreter lock, and all other threads wait.
-    out = pa.BufferOutputStream()
+    out = _Pieces()
     with pq.ParquetWriter(out, schema, **options) as writer:
+        out.pieces.clear()  # the magic
         if table is not None:
             writer.write_table(table, row_group_size=table.num_rows)
-        end = out.tell()
-    whole = out.getvalue()
-    pages, behind = whole.slice(len(_MAGIC), end - len(_MAGIC)), whole.slice(end).to_pybytes()
+        pages, end = out.pieces, out.tell()
+        out.pieces = []
+    behind = b"".join(out.pieces)
     length = int.from_bytes(behind[-_TAIL:][:4], "little")
     metadata = parse(behind[-_TAIL - length :])
     groups: list[Struct] = _values(metadata, _ROW_GROUPS)
@@ -75,6 +76,26 @@ def encode(schema: pa.Schema, options: dict[str, Any], table: pa.Table | None) -
     found = sum(map(len, column_indexes)) + sum(map(len, offset_indexes)) + length + _TAIL
     assert found == len(behind), "something unknown stands behind the pages"
     return Encoded(pages, metadata, serialize(groups[0]) if groups else b"", column_indexes, offset_indexes)
+
+
+class _Pieces(io.RawIOBase):
+    """A file in memory, of the pieces that were written; a growing buffer would hold twice as much."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pieces: list[bytes] = []
+        self._position = 0
+
+    def writable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._position
+
+    def write(self, data: Any) -> int:
+        self.pieces.append(bytes(data))
+        self._position += len(data)
+        return len(data)
 
 
 class Stitched:
@@ -94,7 +115,7 @@ class Stitched:
         self._metadata: Struct | None = None
         self._put(_MAGIC)
 
-    def _put(self, data: Any) -> int:
+    def _put(self, data: bytes) -> int:
         """Write bytes, and tell where they begin."""
         begin = self._position
         self._out.write(data)
@@ -113,7 +134,8 @@ class Stitched:
         if not encoded.group:
             return
         self._groups.append((self._position - len(_MAGIC), encoded.group))
-        self._put(encoded.pages)
+        for piece in encoded.pages:
+            self._put(piece)
         begin_sync(self._out)
         self._rows += encoded.metadata[_NUM_ROWS][1]
         self._column_indexes.append(encoded.column_indexes)
