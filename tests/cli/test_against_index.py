@@ -168,3 +168,13 @@ def test_nothing_is_added_without_an_output_or_in_a_dry_run(run: Run, crawl: Pat
     assert run(*arguments, "--dry-run", "--payload", "id").code == 0
     with Index.open(crawl / "seen.idx") as index:
         assert len(index) == len(TEXTS) // 2
+
+
+def test_an_index_in_redis_is_refused_before_anything_runs(run: Run, tmp_path: Path) -> None:
+    new = tmp_path / "new.jsonl"
+    new.write_text('{"text": "some words of a text"}\n')
+    done = run("dedup", str(new), "--against", "redis://:secret@127.0.0.1:1/0?name=x", "-o", str(tmp_path / "run"))
+    assert done.code == 2
+    assert "is in Redis, and a batch run looks things up in a folder" in done.err
+    assert "secret" not in done.err
+    assert not (tmp_path / "run").exists()

@@ -195,12 +195,16 @@ def _index_run(table: Any, given: dict[str, Any]) -> IndexRun | None:
     if not against and not add and not payload:
         return None
     from lookalike.index.index_run import open_index_run
+    from lookalike.index.redis_address import is_redis, no_batch_run, shown_path
 
     if add and not given["dry_run"] and given["output"] is None:
         raise OptionError("add puts into the index what is written: say where with -o")
     if given["dry_run"]:
         add, payload = False, ()
     told = {name: given[name] for name, entry in entries(table).items() if given[name] != entry.option.default}
+    for each in against or []:
+        if is_redis(each):
+            raise no_batch_run(shown_path(each))
     return open_index_run([Path(each) for each in against or []] or None, told, add=add, payload=payload)
 
 

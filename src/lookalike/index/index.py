@@ -45,7 +45,7 @@ from lookalike.index.index_log import NewItems, VolumeView
 from lookalike.index.index_probe import IndexProbe
 from lookalike.index.item_kind import ItemKind, decided_recipe, told_recipe
 from lookalike.index.log_store import LogStore, new_manifest
-from lookalike.index.redis_address import is_redis, shown_path
+from lookalike.index.redis_address import is_redis, no_batch_run, shown_path
 from lookalike.index.row_codec import EncodedItems
 from lookalike.index.store import IdTakenError, OutrunError, Rekey, Store
 from lookalike.index.store_choice import MEMORY, create_store, existing_store
@@ -414,10 +414,7 @@ class Index:
     def _log(self) -> LogStore:
         """The store, for what only a folder and memory can do."""
         if not isinstance(self._store, LogStore):
-            raise OptionError(
-                f"{self.name} is in Redis, and a batch run looks things up in a folder: make one with lookalike index "
-                "backup, and compare with that"
-            )
+            raise no_batch_run(self.name)
         return self._store
 
     def _commit(self) -> None:

@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from lookalike.errors import OptionError
 
-__all__ = ["RedisAddress", "is_redis", "shown_path"]
+__all__ = ["RedisAddress", "is_redis", "no_batch_run", "shown_path"]
 
 _SCHEMES = {"redis": "redis", "rediss": "rediss", "valkey": "redis", "valkeys": "rediss"}
 # What a name may have in it: nothing that means something in a pattern of keys, or ends a hash tag.
@@ -28,6 +28,14 @@ def is_redis(path: str | Path) -> bool:
     """Whether a path is the address of an index in Redis."""
     scheme, colon, _ = str(path).partition("://")
     return bool(colon) and scheme.lower() in _SCHEMES
+
+
+def no_batch_run(name: str) -> OptionError:
+    """What is said where a batch run is to be compared with an index in Redis."""
+    return OptionError(
+        f"{name} is in Redis, and a batch run looks things up in a folder: make one with lookalike index backup, and "
+        "compare with that"
+    )
 
 
 def shown_path(path: str | Path) -> str:
