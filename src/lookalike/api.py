@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from lookalike.config import make_config
 from lookalike.engines.local.pipeline import Found, find
 from lookalike.engines.local.planning import plan_for
 from lookalike.errors import OptionError
-from lookalike.index.index_run import IndexRun, open_index_run
 from lookalike.io import Source, open_source
 from lookalike.io.input_options import InputOptions, edges_of
 from lookalike.io.source import batch_bytes_for
@@ -30,6 +29,9 @@ from lookalike.shingle import Shingle
 from lookalike.theory import Plan
 from lookalike.theory import plan as choose
 from lookalike.wording.progress import SILENT
+
+if TYPE_CHECKING:
+    from lookalike.index.index_run import IndexRun
 
 __all__ = ["clusters", "dedup", "edges", "images", "neighbors", "pairs", "plan"]
 
@@ -81,7 +83,7 @@ def dedup(items: Any, **options: Unpack[DedupOptions]) -> Dedup:
     """
     check_names("dedup", DedupOptions, options)
     given = checked(DedupOptions, options)
-    run = open_index_run(given["against"], options, add=given["add"], payload=given["payload"] or ())
+    run = _index_run(given, options)
     if run is None:
         return Dedup(_find("dedup", DedupOptions, items, options))
     with run:
@@ -168,6 +170,16 @@ def plan(
         config.scale.limit, recall, bands=bands, rows=rows, items=int(items), measure=config.measure or "jaccard",
         exhaustive=True,
     )  # fmt: skip
+
+
+def _index_run(given: Mapping[str, Any], options: Mapping[str, Any]) -> IndexRun | None:
+    """The index that is compared with, if it is one."""
+    against, add, payload = given["against"], given["add"], given["payload"] or ()
+    if against is None and not add and not payload:
+        return None
+    from lookalike.index.index_run import open_index_run
+
+    return open_index_run(against, options, add=add, payload=payload)
 
 
 def _find(verb: str, table: Any, items: Any, options: Mapping[str, Any], index: IndexRun | None = None) -> Found:

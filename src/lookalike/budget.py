@@ -138,6 +138,14 @@ class Budget:
         return self.memory // 64
 
     @property
+    def copied_decoded(self) -> int:
+        """What is decoded at once of a row group that is copied, beside what is gathered of it: the whole, mostly.
+
+        Nothing is then joined, and threads ask for the interpreter lock once a row group instead of once a batch.
+        """
+        return self.memory // 24
+
+    @property
     def copied_ahead(self) -> int:
         """What may wait to be written, where there are no row groups."""
         return self.memory // 8

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from lookalike.certify.audit import Audit, Audited
-from lookalike.certify.sample_index import indexed_elements, ranks_of
+from lookalike.certify.sample_index import extent_of, indexed_elements
 from lookalike.types import Sets
 from tests.reference import audit as twin
 
@@ -45,7 +45,7 @@ def test_threads_that_probe_at_once_find_what_one_after_another_finds(batch: int
                 audit.make_ready(some)
             for first, sets in some:
                 audit.enter(first, sets)
-            probing = [pool.submit(audit.probe, first, sets) for first, sets in some]
+            probing = [pool.submit(audit.probe, [each]) for each in some]
             audit.note([each.result() for each in probing])
     expected = twin.audited(items, 0.6, sample=60, seed=3, most=most)
     found = audit.finish()
@@ -58,12 +58,16 @@ def test_an_item_is_not_found_by_those_before_it_though_it_is_in_the_index() -> 
     items = [{1, 2, 3}, {1, 2, 3, 4}, {1, 2, 3}]
     audit = Audit(0.5)
     audit.enter(0, as_sets(items))
-    places, later, _ = audit.probe(0, as_sets(items))
+    places, later, _ = audit.probe([(0, as_sets(items))])
     assert sorted(zip(places.tolist(), later.tolist(), strict=True)) == [(0, 1), (0, 2), (1, 2)]
 
 
-def test_ranks_are_those_of_the_twin() -> None:
-    assert ranks_of(np.array([0, 7, 2**40]), 5).tolist() == [twin.rank(5, item) for item in (0, 7, 2**40)]
+@pytest.mark.parametrize("begin", [-4, 0, 2, 9])
+def test_the_extent_of_sets_is_the_longest_and_how_many_have_elements(begin: int) -> None:
+    sizes = [3, 0, 5, 1, 0, 2]
+    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    assert extent_of(offsets, begin) == twin.extent(sizes, begin)
+    assert extent_of(np.zeros(1, np.int64), begin) == twin.extent([], begin)
 
 
 def test_enough_elements_are_indexed_that_two_sets_which_match_share_one_of_them() -> None:

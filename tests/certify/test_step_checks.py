@@ -8,32 +8,10 @@ import pytest
 
 import lookalike
 from benchmarks import faults
-from lookalike.certify.step_checks import BucketPairs, drawn
+from lookalike.certify.step_checks import BucketPairs
 from lookalike.types import BoolArray, I64Array
 
 WORDS = np.array(faults.WORDS)
-
-
-@pytest.mark.parametrize("step", [1, 7, 1000])
-def test_what_is_drawn_does_not_depend_on_batches(step: int) -> None:
-    whole = drawn(np.arange(3000), 32, 5).tolist()
-    parts = [first + drawn(np.arange(first, min(first + step, 3000)), 32, 5) for first in range(0, 3000, step)]
-    assert np.concatenate(parts).tolist() == whole
-
-
-def test_about_as_many_are_drawn_as_said() -> None:
-    """n·(1 + ln(N/n)) = 32·(1 + 6.4) = 238 of 20,000, with a standard deviation below its square root, 15."""
-    assert abs(len(drawn(np.arange(20_000), 32, 1)) - 238) < 5 * 15
-
-
-def test_of_a_row_with_many_items_one_is_drawn_wherever_batches_end() -> None:
-    rows = np.repeat(np.arange(500), np.arange(500) % 7 + 1)
-    whole = drawn(rows, 32, 9)
-    assert len(np.unique(rows[whole])) == len(whole) == len(drawn(np.arange(500), 32, 9))
-    for stop in (100, 333):
-        end = int(np.searchsorted(rows, stop))
-        parts = np.concatenate([drawn(rows[:end], 32, 9), end + drawn(rows[end:], 32, 9)])
-        assert parts.tolist() == whole.tolist()
 
 
 def test_pairs_of_buckets_are_neighbours_with_one_key() -> None:

@@ -21,6 +21,17 @@ def rank(seed: int, item: int) -> int:
     return mix((mix(seed ^ C1) + (item + 1) * G) & MASK)
 
 
+def drawn(rows: Sequence[int], number: float, seed: int) -> list[int]:
+    """Of each row that is drawn one item, as a place in `rows`, which are ascending."""
+    chosen = [row for row in sorted(set(rows)) if float(rank(seed, row)) < 2.0**64 * min(number / (row + 1.0), 1.0)]
+    return [rows.index(row) + rank(seed ^ 1, row) % rows.count(row) for row in chosen]
+
+
+def extent(sizes: Sequence[int], begin: int) -> tuple[int, int]:
+    """The largest size, and how many from `begin` on are not 0."""
+    return max(sizes, default=0), sum(size > 0 for size in sizes[max(0, begin) :])
+
+
 def sampled(sets: Sequence[Set[int]], sample: int, seed: int) -> tuple[list[int], Fraction]:
     """The items in the sample, and the probability of each: the largest 1/2^k that leaves at most 2·sample of them."""
     halvings = 0

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lookalike.certify.ranks import sampled_ranks
 from lookalike.certify.sample_index import (
     BROKEN,
     EMPTY,
@@ -33,11 +34,11 @@ from lookalike.certify.sample_index import (
     Probe,
     empty_index,
     enter_rows,
+    extent_of,
     index_items,
     indexed_elements,
     leave_items,
     probe_rows,
-    ranks_of,
 )  # fmt: skip
 from lookalike.errors import OptionError
 from lookalike.types import BoolArray, F64Array, I64Array, Sets, U64Array
@@ -90,15 +91,16 @@ class Audit:
     def add(self, first: int, sets: Sets, groups: U64Array | None = None) -> None:
         """Let the items first, first + 1, … pass by; only items of the same group are compared."""
         self.enter(first, sets, groups)
-        self.note([self.probe(first, sets, groups)])
+        self.note([self._probed(first, sets, groups, self._probe())])
 
     def make_ready(self, coming: Sequence[tuple[int, Sets]]) -> None:
         """Halve the sample for items that are entered next: at once, and not again and again while they are."""
         items = int(self._index.counts[ITEMS])
         ranks = [self._index.ranks[:items]]
         for first, sets in coming:
-            found = ranks_of(first + np.flatnonzero(sets.sizes), self.seed)
-            ranks.append(found[found <= self._limit])
+            room = np.empty(len(sets), np.uint64)
+            found = sampled_ranks(first, sets.offsets, np.uint64(self.seed), self._limit, room)
+            ranks.append(room[:found])
         all_ranks, before = np.concatenate(ranks), self._halvings
         while (all_ranks <= self._limit).sum() > 2 * self.sample:
             self._halvings += 1
@@ -110,7 +112,8 @@ class Audit:
         if first < self._next:
             raise ValueError(f"item {first} comes after item {self._next - 1}: items must come in order")
         groups = np.zeros(len(sets), np.uint64) if groups is None else groups
-        self._longest = max(self._longest, int(sets.sizes.max(initial=0)))
+        longest, compared = extent_of(sets.offsets, self.probe_from - first)
+        self._longest = max(self._longest, longest)
         row = 0
         while row < len(sets):
             index = self._index
@@ -123,12 +126,18 @@ class Audit:
             if row < len(sets) or index.counts[BROKEN] or index.counts[ITEMS] > 2 * self.sample:
                 self._tidy(sets.sizes)
         self._next = first + len(sets)
-        self._compared += int((sets.sizes[max(0, self.probe_from - first) :] > 0).sum())
+        self._compared += compared
 
-    def probe(self, first: int, sets: Sets, groups: U64Array | None = None) -> ProbeMatches:
+    def probe(self, entered: Sequence[tuple[int, Sets]]) -> ProbeMatches:
         """The matches of items that were entered, in their order; may be called by several threads."""
+        probe = self._probe()
+        return _joined([_no_pairs(), *(self._probed(first, sets, None, probe) for first, sets in entered)])
+
+    def _probe(self) -> Probe:
+        return Probe.of(self._index, self._longest)
+
+    def _probed(self, first: int, sets: Sets, groups: U64Array | None, probe: Probe) -> ProbeMatches:
         groups = np.zeros(len(sets), np.uint64) if groups is None else groups
-        probe = Probe.of(self._index, int(sets.sizes.max(initial=0)))
         parts = [_no_pairs()]
         row = 0
         while row < len(sets):

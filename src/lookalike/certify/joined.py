@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lookalike.certify.sample_index import ranks_of
+from lookalike.certify.ranks import ranks_of
 from lookalike.types import F64Array, I64Array
 
 __all__ = ["LOW", "JoinedSample"]

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookalike.certify.audit import Audited
-from lookalike.certify.sample_index import ranks_of
+from lookalike.certify.ranks import ranks_of
 from lookalike.types import BoolArray, F64Array, I64Array, U64Array
 
 __all__ = ["RowAudit", "Rowed"]

@@ -28,13 +28,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lookalike.certify.ranks import rank_of
 from lookalike.kernels.chosen_hashes import slot_hash, table_words
 from lookalike.kernels.jit import device, kernel, peek, poke, trailing_zeros
 from lookalike.kernels.kinds import array_of, float64, int64, tuple_of, uint64, void
 from lookalike.kernels.signatures import signature_distance, turn_over
 from lookalike.kernels.simd import pointer
 from lookalike.key import TABLE_KEY
-from lookalike.spec import C1, GOLDEN, mix
+from lookalike.spec import C1, mix
 from lookalike.types import F64Array, I64Array, U64Array
 
 __all__ = [
@@ -47,12 +48,12 @@ __all__ = [
     "SampleIndex",
     "empty_index",
     "enter_rows",
+    "extent_of",
     "index_items",
     "indexed_elements",
     "leave_items",
+    "measure_rows",
     "probe_rows",
-    "rank_items",
-    "ranks_of",
 ]  # fmt: skip
 
 # Bounds in floating point are lowered by this much: far more than their rounding, far less than one element.
@@ -467,7 +468,7 @@ def enter_rows(first, row, values, offsets, groups, threshold, seed, limit, larg
         )
         if going and n > 0:
             m.counts[SEEN] += 1
-            rank = mix(state + np.uint64(item + 1) * GOLDEN)
+            rank = rank_of(item, state)
             if rank <= limit:
                 m.items[items], m.ranks[items], m.groups[items], m.matches[items] = item, rank, groups[row], 0
                 m.counts[ITEMS] += 1
@@ -511,19 +512,21 @@ def leave_items(places, threshold, m):
         _leave(place, threshold, m)
 
 
-@kernel(void(array_of(np.int64, readonly=True), uint64, array_of(np.uint64)))
-def rank_items(items, seed, ranks):
-    """ranks[i] = the hash of item items[i] that decides whether it is sampled."""
-    state = mix(seed ^ C1)
-    for i in range(len(items)):
-        ranks[i] = mix(state + np.uint64(items[i] + 1) * GOLDEN)
+@kernel(void(_OFFSETS, int64, array_of(np.int64)))
+def measure_rows(offsets, begin, extent):
+    """extent = the most elements of any set, and how many sets from row `begin` on have elements."""
+    extent[0] = extent[1] = 0
+    for row in range(len(offsets) - 1):
+        size = offsets[row + 1] - offsets[row]
+        extent[0] = max(extent[0], size)
+        extent[1] += np.int64(size > 0 and row >= begin)
 
 
-def ranks_of(items: I64Array, seed: int) -> U64Array:
-    """The hash of each item that decides whether it is sampled: the smaller, the earlier."""
-    ranks = np.empty(len(items), np.uint64)
-    rank_items(items, np.uint64(seed), ranks)
-    return ranks
+def extent_of(offsets: I64Array, begin: int = 0) -> tuple[int, int]:
+    """The most elements of any set, and how many sets from row `begin` on have elements."""
+    extent = np.empty(2, np.int64)
+    measure_rows(offsets, begin, extent)
+    return int(extent[0]), int(extent[1])
 
 
 def indexed_elements(threshold: float, sizes: I64Array) -> I64Array:

@@ -7,8 +7,7 @@ What the audit could not notice in its sample, because near-duplicates are few, 
     group, compare      pairs drawn at random, by their buckets, are compared again in plain NumPy. Each that matches
                         must be among the matches: a verifier that skips one in thirty candidates shows in 250 of them.
 
-Row i is drawn with the chance n/(i+1), or surely if that is more than 1, by a hash of its number, and of a row with
-several items one of them: about n·(1 + ln(rows/n)), without knowing how many will come. So what is checked does not
+Of n items drawn, whatever their number (`ranks.py`), about n·(1 + ln(rows/n)) are checked, and which they are does not
 depend on batches or threads. Of buckets those are drawn whose key ends in so many zeros that some 65,000 items are in
 all of them.
 """
@@ -18,16 +17,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from lookalike.certify.sample_index import ranks_of
+from lookalike.certify.ranks import drawn, ranks_of
 from lookalike.shingle import Shingle
 from lookalike.twin import hashing
 from lookalike.types import BoolArray, I64Array, Sets, U32Array, U64Array
 
-__all__ = ["BucketPairs", "ItemCheck", "drawn"]
+__all__ = ["BucketPairs", "DrawnItem", "ItemCheck"]
 
 # Items whose keys are made again, and those that are made into sets again: about 240 and 15 of 20,000.
 KEYS_DRAWN, SETS_DRAWN = 32, 1.2
@@ -38,21 +38,22 @@ _ENTRIES = 1 << 16
 _PAIRS = 600
 
 
-def drawn(rows: I64Array, number: float, seed: int) -> I64Array:
-    """Which of the items that are from these rows, ascending, are drawn, as places from 0: one of a drawn row."""
-    each, first, count = np.unique(rows, return_index=True, return_counts=True)
-    ranks = ranks_of(each, seed)
-    chosen = ranks < 2.0**64 * np.minimum(number / (each + 1.0), 1.0)
-    nth = (ranks_of(each, seed ^ 1) % count.astype(np.uint64)).astype(np.int64)
-    places: I64Array = (first + nth)[chosen]
-    return places
+@dataclass(frozen=True, slots=True)
+class DrawnItem:
+    """An item to be made again: its row, what was made of it, and its value if it is to be made into a set again."""
+
+    row: int
+    elements: U64Array
+    key: int
+    value: Any = None
 
 
 @dataclass(frozen=True, slots=True)
 class ItemCheck:
-    """Makes items of a batch into sets and keys again: `rows` of a band of `bands`, hashed with `seed`.
+    """Makes items into sets and keys again: `rows` of a band of `bands`, hashed with `seed`.
 
-    Texts become sets of `shingle`; without it sets are taken as they are.
+    Texts become sets of `shingle`; without it sets are taken as they are. Items are drawn where they are made, and made
+    again wherever there is time for it: the twins are plain Python, and take some milliseconds for a text.
     """
 
     bands: int
@@ -60,27 +61,36 @@ class ItemCheck:
     seed: int
     shingle: Shingle | None
 
-    def differing(self, rows: I64Array, values: pa.Array, sets: Sets, keys: U64Array) -> tuple[int, int]:
-        """How many items, each from its row, were made again, and how many of them came out differently."""
+    def draw(self, rows: I64Array, values: pa.Array, sets: Sets, keys: U64Array) -> list[DrawnItem]:
+        """The items of a batch, each from its row, that are to be made again."""
         again = drawn(rows, KEYS_DRAWN, self.seed % 2**64)
-        wrong = {int(place) for place in again if not self._same_key(int(rows[place]), sets, keys, int(place))}
-        fully = drawn(rows, SETS_DRAWN, self.seed % 2**64)
-        wrong |= {int(place) for place in fully if not self._same_set(values, sets, int(place))}
-        return len(np.union1d(again, fully)), len(wrong)
+        if not len(again):
+            return []
+        fully = set(drawn(rows, SETS_DRAWN, self.seed % 2**64).tolist())
+        return [
+            self._drawn(int(rows[at]), values[at] if at in fully else None, sets, keys, at) for at in again.tolist()
+        ]
 
-    def _same_key(self, row: int, sets: Sets, keys: U64Array, place: int) -> bool:
+    def _drawn(self, row: int, value: pa.Scalar | None, sets: Sets, keys: U64Array, place: int) -> DrawnItem:
+        elements = sets.values[sets.offsets[place] : sets.offsets[place + 1]].copy()
+        return DrawnItem(row, elements, int(keys[row % self.bands, place]), None if value is None else value.as_py())
+
+    def differs(self, item: DrawnItem) -> bool:
+        """Whether an item comes out differently when it is made again."""
+        return not (self._same_key(item) and self._same_set(item))
+
+    def _same_key(self, item: DrawnItem) -> bool:
         """Whether the key of one band, another one for each row, is that of the set."""
-        elements = sets.values[sets.offsets[place] : sets.offsets[place + 1]]
-        if not len(elements):
+        if not len(item.elements):
             return True
-        band = row % self.bands
+        band = item.row % self.bands
         maps = _maps(self.bands * self.rows, self.seed)[band * self.rows : (band + 1) * self.rows]
         low = np.uint64(2**32 - 1)
-        slots = ((maps[:, :1] * (elements >> np.uint64(32)) + maps[:, 1:]) & low).min(axis=1)
-        return hashing.band_key(band, slots.tolist()) == int(keys[band, place])
+        slots = ((maps[:, :1] * (item.elements >> np.uint64(32)) + maps[:, 1:]) & low).min(axis=1)
+        return hashing.band_key(band, slots.tolist()) == item.key
 
-    def _same_set(self, values: pa.Array, sets: Sets, place: int) -> bool:
-        value = values[place].as_py()
+    def _same_set(self, item: DrawnItem) -> bool:
+        value = item.value
         if value is None or len(value) > _LONGEST:
             return True
         key, shingle = hashing.key_of(self.seed), self.shingle
@@ -93,7 +103,7 @@ class ItemCheck:
             expected = text.shingles(raw, shingle.kind, shingle.k, shingle.normalize, shingle.bag, key)
         else:
             expected = {hashing.hash_element(each, key) for each in value if each is not None}
-        return expected == set(sets.values[sets.offsets[place] : sets.offsets[place + 1]].tolist())
+        return expected == set(item.elements.tolist())
 
 
 @lru_cache(maxsize=4)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lookalike.certify.sample_index import ranks_of
+from lookalike.certify.ranks import ranks_of
 from lookalike.config import Config
 from lookalike.engines.local.known_items import Probed
 from lookalike.index.index_search import Searching

@@ -164,6 +164,10 @@ def stretches(rows: pa.RecordBatch, most: int) -> Iterator[pa.RecordBatch]:
 
     A row alone may have more.
     """
+    if not any(pa.types.is_dictionary(kind) for kind in rows.schema.types):
+        if rows.num_rows:
+            yield rows
+        return
     sizes = np.zeros(rows.num_rows, np.int64)
     for column in rows.columns:
         if pa.types.is_dictionary(column.type):

@@ -22,6 +22,7 @@ from lookalike.errors import InputError, OptionError
 _TIMES_HELD = 6
 _LARGEST_GROUP = 1 << 30
 _BATCH_BYTES = 4 << 20
+_DECODED_BYTES = 64 << 20
 _BATCH_ROWS = 16_384
 _AHEAD_BYTES = 32 << 20
 # A block of lines that is made, and one that waits to be written.
@@ -40,6 +41,7 @@ class CopyRoom:
         memory: bytes in all; None for the defaults, whatever that comes to.
         group: bytes of rows that are gathered for one row group of Parquet; None for the format's default.
         batch_rows, batch_bytes: how much is decoded at once; less than for kernels that are called once a batch.
+        decoded_bytes: how much is decoded at once of a row group of Parquet.
         ahead: bytes that may wait to be written, where there are no row groups.
     """
 
@@ -47,6 +49,7 @@ class CopyRoom:
     group: int | None = None
     batch_rows: int = _BATCH_ROWS
     batch_bytes: int = _BATCH_BYTES
+    decoded_bytes: int = _DECODED_BYTES
     ahead: int = _AHEAD_BYTES
 
     @classmethod
@@ -62,6 +65,7 @@ class CopyRoom:
             memory,
             max(1, min(_LARGEST_GROUP, budget.copied_group)),
             batch_bytes=max(1, min(_BATCH_BYTES, budget.copied_batch)),
+            decoded_bytes=max(1, min(_DECODED_BYTES, budget.copied_decoded)),
             ahead=min(ahead, budget.copied_ahead),
         )
 

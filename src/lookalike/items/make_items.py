@@ -56,7 +56,9 @@ def make_items(
         row_of = np.arange(len(values), dtype=np.int64)
     else:
         values, row_of = cut_texts(python_values(values), recipe.unit, units)
-    null = functools.reduce(pc.and_, [array.is_null() for array in arrays]).true_count
+    null = arrays[0].null_count
+    if len(arrays) > 1:
+        null = functools.reduce(pc.and_, [array.is_null() for array in arrays]).true_count
     groups = None
     if group_by is not None:
         groups = hash_cells(_column(rows, group_by), key_of(recipe.seed))[row_of]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from lookalike.certify.sample_index import ranks_of
+from lookalike.certify.ranks import ranks_of
 from lookalike.errors import OptionError
 from lookalike.measures.base import Represented
 from lookalike.measures.choose import measure_of

@@ -116,6 +116,10 @@ class Room:
 
     @contextlib.contextmanager
     def _room_for(self, batch: ItemBatch, source: Source) -> Iterator[None]:
+        # All together are soon told, and hardly ever too long.
+        if _FOR_A_BYTE * batch.values.nbytes * self._threads <= self._side_by_side:
+            yield
+            return
         longest = _longest(batch.values)
         need = _FOR_A_BYTE * longest
         if need > max(self._memory, _ALWAYS):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from lookalike.certify.audit import Audit, Audited
 from lookalike.certify.overlap_audit import OverlapAudit
 from lookalike.certify.row_audit import RowAudit
+from lookalike.certify.sample_index import extent_of
 from lookalike.config import Config
 from lookalike.key import sketch_seed
 from lookalike.measure_table import AuditKind
@@ -25,13 +27,17 @@ __all__ = ["Auditing"]
 _LONGEST = 1 << 20
 # Without an index every sampled item is compared with every other: this much fewer of them take as long.
 _ROW_SHARE = 4
+# To audit a text takes a sixth of what it takes to read and sketch it, so one thread for so many others is enough, as
+# long as nobody has to wait for it.
+_OTHERS_EACH = 4
 
 
 class Auditing:
     """A random sample of items, compared exactly with all later ones while they pass by.
 
     They are compared in rounds of some batches, by threads of its own, so that all else that passes by need not wait.
-    Of sets those that belong to the sample join it first, while no thread looks into it; then all threads do.
+    Of sets those that belong to the sample join it first, while no thread looks into it; then several do, all of them
+    where the round before was waited for.
     """
 
     def __init__(self, config: Config, measure: Measure, probe_from: int) -> None:
@@ -67,24 +73,28 @@ class Auditing:
 
     def _next_round(self) -> None:
         """Begin to compare those that wait; raises what went wrong in the round before."""
+        late = self._round is not None and not self._round.done()
         self._end_round()
         waiting, self._waiting = self._waiting, []
         if self._threads == 1:
-            self._compare(waiting, None)
+            self._compare(waiting, None, 1)
             return
         if self._pool is None:
-            self._pool = ThreadPoolExecutor(self._threads + 1, thread_name_prefix="lookalike-audit")
-        self._round = self._pool.submit(self._compare, waiting, self._pool)
+            self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="lookalike-audit")
+        shares = self._threads if late else 1 + self._threads // _OTHERS_EACH
+        self._round = self._pool.submit(self._compare, waiting, self._pool, shares)
 
-    def _compare(self, waiting: list[tuple[int, Sets | Dense]], pool: ThreadPoolExecutor | None) -> None:
-        """A round: items join the sample as far as they belong to it, and are compared with it, sets by a pool."""
+    def _compare(self, waiting: list[tuple[int, Sets | Dense]], pool: ThreadPoolExecutor | None, shares: int) -> None:
+        """A round: items join the sample as far as they belong to it, and are compared with it, sets in some shares."""
         if isinstance(self._audit, Audit):
             sets = [(first, items) for first, items in waiting if isinstance(items, Sets)]
             self._audit.make_ready(sets)
             for first, each in sets:
                 self._audit.enter(first, each)
-            compared = (pool.map if pool else map)(self._audit.probe, *zip(*sets, strict=True))
-            self._audit.note(list(compared))
+            cuts = [len(sets) * share // shares for share in range(shares + 1)]
+            mine, *others = [sets[begin:end] for begin, end in pairwise(cuts) if begin < end] or [[]]
+            asked = [pool.submit(self._audit.probe, each) for each in others] if pool else []
+            self._audit.note([self._audit.probe(mine), *(each.result() for each in asked)])
             return
         for first, items in waiting:
             groups = items.groups if isinstance(items, Dense) else None
@@ -133,9 +143,9 @@ class Auditing:
 
 def _auditable(sets: Sets) -> tuple[Sets, int]:
     """The sets that the audit sees, and how many are left out: one of millions of elements would fill it."""
-    long = sets.sizes > _LONGEST
-    if not long.any():
+    if extent_of(sets.offsets)[0] <= _LONGEST:
         return sets, 0
+    long = sets.sizes > _LONGEST
     sizes = np.where(long, 0, sets.sizes)
     offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     values = sets.values[np.repeat(~long, sets.sizes)]

@@ -17,11 +17,12 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from lookalike.certify.audit import Audited
-from lookalike.certify.step_checks import ItemCheck
+from lookalike.certify.step_checks import DrawnItem, ItemCheck
 from lookalike.cluster.keep import KeepPolicy, KeepValues
 from lookalike.collide.group import PROBE
 from lookalike.config import Config
 from lookalike.engines.local.counts import Counts
+from lookalike.engines.local.item_checks import ItemChecks
 from lookalike.engines.local.known_items import KnownAudit, KnownItems, audited_after
 from lookalike.engines.local.room import Ceiling, Room, items_at_once, weight
 from lookalike.engines.local.run_audit import Auditing
@@ -139,8 +140,8 @@ class _Worked:
     batch: ItemBatch
     sketch: SketchBatch
     items: Sets | Dense
-    # How many items were made again by the slow twins, and how many came out differently.
-    checked: tuple[int, int] = (0, 0)
+    # To be made again by the slow twins.
+    drawn: list[DrawnItem]
     audited: I64Array | None = None
 
 
@@ -157,7 +158,9 @@ def sketch(
     known: KnownItems | None = None,
 ) -> Sketched:
     """Read every item once; with `known` items, look each up there."""
-    passing = _Passing(collection, keep, counts, audit, config.report_by, skip_bad=config.skip_bad)
+    check = _item_check(recipe, config)
+    checks = ItemChecks(check, config.threads)
+    passing = _Passing(collection, keep, counts, audit, checks, config.report_by, skip_bad=config.skip_bad)
     sketches = Sketches(work, config.budget.sketches, passing.state)
     passing.sketches = sketches
     # Which rows are bad is known only to who reads them all: such a pass begins again.
@@ -167,7 +170,6 @@ def sketch(
         passing.restore(chunk, last=chunk is chunks[-1])
 
     room, ceiling = Room(config.memory, config.threads), Ceiling(config.memory)
-    check = _item_check(recipe, config)
     each = _bytes_each(recipe)
     most = items_at_once(config.memory, config.threads, each)
 
@@ -180,15 +182,15 @@ def sketch(
         made = sketch_items(set_apart(items, batch.rows, passing.part), recipe)
         lengths = _lengths(batch.values) if keep.kind in ("longest", "shortest") else None
         rows = batch.rows if config.unit != "document" else None
-        checked = (0, 0)
+        drawn: list[DrawnItem] = []
         if check is not None and isinstance(made.items, Sets):
-            checked = check.differing(batch.rows, batch.values, made.items, made.keys)
+            drawn = check.draw(batch.rows, batch.values, made.items, made.keys)
         if known is None:
             kept = SketchBatch(made.fingerprints, made.keys, made.sizes, lengths, rows)
-            return _Worked(_without_values(batch, columns), kept, made.items, checked)
+            return _Worked(_without_values(batch, columns), kept, made.items, drawn)
         probed = known.probe(made, batch.rows)
         kept = SketchBatch(made.fingerprints, made.keys, made.sizes, lengths, rows, probed.places, probed.scores)
-        return _Worked(_without_values(batch, columns), kept, made.items, checked, probed.audited)
+        return _Worked(_without_values(batch, columns), kept, made.items, drawn, probed.audited)
 
     if (finished := work.finished("sketch")) is None:
         try:
@@ -206,11 +208,13 @@ def sketch(
                         ceiling.check()
                     passing.end(part)
             sketches.finish()
+            passing.settle()
         except BaseException:
             if audit is not None:
                 audit.close()
             raise
         finally:
+            checks.close()
             sketches.close()
         if counts.rows == 0:
             files = collection.items.source.files
@@ -316,11 +320,13 @@ class _Passing:
         keep: KeepPolicy,
         counts: Counts,
         audit: Auditing | None,
+        checks: ItemChecks,
         report_by: str | None,
         *,
         skip_bad: bool,
     ) -> None:
         self._skip_bad = skip_bad
+        self._checks = checks
         self.bad: list[str] = []
         self._collection = collection
         self._report_by = report_by
@@ -359,8 +365,7 @@ class _Passing:
         counts, batch = self._counts, done.batch
         if done.audited is not None and len(done.audited):
             self.known_audits.append(done.audited)
-        counts.checked_items += done.checked[0]
-        counts.faulty_items += done.checked[1]
+        self._checks.add(done.drawn)
         own = part is self._collection.items
         rows = batch.batch.rows.num_rows
         if done.items.bad:
@@ -411,6 +416,12 @@ class _Passing:
         self.part += 1
         self._rows = self._items = 0
 
+    def settle(self) -> None:
+        """Count what was made again."""
+        checked, faulty = self._checks.settle()
+        self._counts.checked_items += checked
+        self._counts.faulty_items += faulty
+
     def labels(self) -> tuple[list[str], I64Array] | None:
         return None if self._report_by is None else self._labels.finish()
 
@@ -419,6 +430,7 @@ class _Passing:
 
     def state(self) -> tuple[Any, dict[str, NDArray[Any]]]:
         """What a chunk's header carries: where we are and what was counted."""
+        self.settle()
         arrays: dict[str, NDArray[Any]] = {}
         if self.audit is not None:
             arrays = {f"audit.{name}": array for name, array in self.audit.state().items()}

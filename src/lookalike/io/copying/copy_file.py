@@ -92,8 +92,8 @@ class FileCopy:
             for index in readable:
                 reading = replace(
                     source.reading(index, None, self._on_read, only=self._changes.keep, start=self._number),
-                    batch_rows=room.batch_rows,
-                    batch_bytes=room.batch_bytes,
+                    batch_rows=room.decoded_bytes,  # as many as there are bytes for
+                    batch_bytes=room.decoded_bytes,
                     memory=room.memory,
                 )
                 with contextlib.closing(parquet.groups(source.places[index], reading)) as pieces:
