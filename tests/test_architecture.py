@@ -293,6 +293,7 @@ TWINS = {
     "count_fields": "tests.reference.fields:fields_of",
     "read_chunks": "tests.reference.footer:chunks",
     "page_header": "tests.reference.footer:page_header",
+    "walk_pages": "tests.reference.footer:walked",
     "packed_rows": "tests.reference.indexing:packed_length",
     "pack_rows": "tests.reference.indexing:packed",
     "unpack_rows": "tests.reference.indexing:packed",

@@ -86,8 +86,9 @@ def test_shares_of_a_budget() -> None:
     room = CopyRoom.of(600 << 20)
     assert room.group == 100 << 20
     assert room.batch_bytes == 4 << 20
+    assert CopyRoom.of(96 << 20).decoded_bytes == 4 << 20 < room.decoded_bytes
     assert room.need(1 << 20) < room.need(1 << 40) == room.need(100 << 20) < 600 << 20
     assert CopyRoom.of(64 << 30).group == 1 << 30, "texts of more than 2 GiB do not fit one array"
-    assert CopyRoom.of(1) == CopyRoom(1, 1, batch_bytes=1, ahead=0)
+    assert CopyRoom.of(1) == CopyRoom(1, 1, batch_bytes=1, decoded_bytes=1, ahead=0)
     with pytest.raises(OptionError, match="memory: 0 is less than 1"):
         CopyRoom.of(0)

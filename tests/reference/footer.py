@@ -6,7 +6,7 @@ from typing import Any
 
 from lookalike.io.reading.formats.thrift import parse, parse_at
 
-__all__ = ["chunks", "page_header"]
+__all__ = ["chunks", "page_header", "walked"]
 
 
 def chunks(footer: bytes) -> list[list[int]] | None:
@@ -42,3 +42,18 @@ def page_header(data: bytes) -> tuple[list[int], int]:
     about = header.get({0: 5, 2: 7, 3: 8}.get(kind, -1), (0, {}))[1]
     values = about[1][1] if isinstance(about, dict) and 1 in about else -1
     return [kind, size, stored, values], length
+
+
+def walked(data: bytes, at: int, rows: int) -> list[list[int]]:
+    """Kind, place, bytes with the header, size and number of values of the pages from a place on that hold the rows."""
+    pages: list[list[int]] = []
+    while rows > 0:
+        (kind, size, stored, values), length = page_header(data[at:])
+        if min(size, stored) < 0 or kind not in (0, 2, 3) or (kind == 2 and pages):
+            raise ValueError("no page of a column")
+        if kind != 2 and not 1 <= values <= rows:
+            raise ValueError("a page with too few or too many rows")
+        pages.append([kind, at, length + stored, size, values])
+        rows -= 0 if kind == 2 else values
+        at += length + stored
+    return pages

@@ -21,7 +21,7 @@ from llvmlite import ir
 
 from lookalike.kernels.cache import KernelFile, note
 from lookalike.kernels.kinds import Signature
-from lookalike.kernels.later import types
+from lookalike.kernels.later import cgutils, types
 from lookalike.kernels.loading import UnloadableError, load
 from lookalike.kernels.taken_in import digest_of
 
@@ -37,6 +37,7 @@ __all__ = [
     "on_compile",
     "peek",
     "poke",
+    "read_at",
     "trailing_zeros",
 ]
 
@@ -229,6 +230,27 @@ def load_u64(typingctx: Any, array: Any, position: Any) -> Any:
         value = builder.load(builder.bitcast(address, ir.IntType(64).as_pointer()))
         value.align = 1
         return value
+
+    return signature, codegen
+
+
+@intrinsic
+def read_at(typingctx: Any, handle: Any, array: Any, size: Any, place: Any) -> Any:
+    """Bytes of an open file from a place on, up to `size`, to the beginning of a uint8 array with room for them.
+
+    Returns how many there were, 0 at the end of the file, less where it cannot be read. It is the system's `pread`: a
+    kernel that reads here and there asks for the interpreter lock once, and not after every read.
+    """
+    signature = types.int64(types.int64, array, types.int64, types.int64)
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        handle, array, size, place = arguments
+        narrow, word, room = ir.IntType(32), ir.IntType(64), ir.IntType(8).as_pointer()
+        function = cgutils.get_or_insert_function(
+            builder.module, ir.FunctionType(word, [narrow, room, word, word]), "pread"
+        )
+        first = _address(context, builder, signature.args[1], array, ir.Constant(word, 0))
+        return builder.call(function, [builder.trunc(handle, narrow), first, size, place])
 
     return signature, codegen
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lookalike.io.reading.formats.page_header import read_header
+from lookalike.io.reading.formats.page_header import read_header, walked
 from lookalike.io.reading.formats.thrift import BINARY, I16, I32, I64, LIST, STRUCT, serialize
 from tests.reference import footer as twin
 
@@ -88,3 +92,42 @@ def test_any_bytes_are_a_header_or_not(data: bytes) -> None:
     except ValueError:
         return
     assert found is None or 0 < found.length <= len(data)
+
+
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+@pytest.mark.parametrize("rows", [1, 700, 100_000])
+def test_pages_of_a_column_are_walked_as_plain_python_walks_them(tmp_path: Path, version: str, rows: int) -> None:
+    """100,000 rows in pages of 100 bytes are more pages than there is room for at first."""
+    path = tmp_path / "a.parquet"
+    table = pa.table({"a": [f"{i:05}" for i in range(rows)], "b": range(rows)})
+    pq.write_table(table, path, data_page_size=100, write_batch_size=10, data_page_version=version)
+    group = pq.ParquetFile(path).metadata.row_group(0)
+    with path.open("rb") as file:
+        for column in (group.column(0), group.column(1)):
+            at = min(column.data_page_offset, column.dictionary_page_offset)
+            found = walked(file.fileno(), at, rows)
+            assert found.tolist() == twin.walked(path.read_bytes(), at, rows)
+            assert len(found) > rows // 100
+            with pytest.raises(ValueError, match="no pages"):
+                walked(file.fileno(), at, rows + 1)
+
+
+@given(st.lists(HEADERS, max_size=3), st.integers(1, 5), st.binary(max_size=20))
+def test_what_is_no_column_of_pages_is_refused(headers: list[dict[int, Any]], rows: int, behind: bytes) -> None:
+    data = b"".join(map(serialize, headers)) + behind
+    try:
+        expected = twin.walked(data, 0, rows)
+    except (LookupError, TypeError, ValueError, AttributeError):
+        expected = None
+    with tempfile.TemporaryFile() as file:
+        file.write(data)
+        file.flush()
+        try:
+            assert walked(file.fileno(), 0, rows).tolist() == expected
+        except ValueError:
+            assert expected is None
+
+
+def test_a_file_that_cannot_be_read_has_no_pages() -> None:
+    with pytest.raises(ValueError, match="no pages"):
+        walked(-1, 0, 1)

@@ -27,7 +27,14 @@ import pyarrow.parquet as pq
 
 from lookalike.io.column_types import is_text
 from lookalike.io.reading.formats.footer import Footer
-from lookalike.io.reading.formats.page_header import DATA, DATA_2, DICTIONARY, PageHeader, read_header
+from lookalike.io.reading.formats.page_header import (
+    DICTIONARY,
+    MOST_BYTES,
+    USUAL_BYTES,
+    PageHeader,
+    read_header,
+    walked,
+)
 from lookalike.io.reading.formats.thrift import BINARY, I32, I64, LIST, STRUCT, Struct, serialize
 
 __all__ = ["Pages", "expanded", "pages_of"]
@@ -37,8 +44,6 @@ _PHYSICAL = {"BOOLEAN": 0, "INT32": 1, "INT64": 2, "FLOAT": 4, "DOUBLE": 5, "BYT
 _UTF8 = 0
 # Text that is decoded whole for each stretch of a row group, if its pages hold but numbers.
 _LARGE = 4 << 20
-# Headers hold the least and the largest value of a page, which Arrow cuts off at 4 kB.
-_HEADER_BYTES = (512, 16_384)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,29 +177,19 @@ def expanded(handle: int, footer: Footer, group: int, column: int) -> int:
 def _walked(handle: int, at: int, rows: int) -> tuple[_Page | None, list[_Page]]:
     """The dictionary and the data pages of a column that begins at this byte."""
     dictionary, pages, row = None, list[_Page](), 0
-    while row < rows:
-        header = _header(handle, at)
-        if header.stored < 0 or header.size < 0:
-            raise ValueError("a page of less than nothing")
-        page = _Page(at, header.length + header.stored, header.size, row)
-        if header.kind == DICTIONARY and not pages:
+    for kind, place, stored, size, values in walked(handle, at, rows).tolist():
+        page = _Page(place, stored, size, row)
+        if kind == DICTIONARY:
             dictionary = page
-        elif header.kind in (DATA, DATA_2):
-            if header.values < 1:
-                raise ValueError("a page without values")
-            pages.append(page)
-            row += header.values
         else:
-            raise ValueError(f"a page of kind {header.kind}")
-        at += page.stored
-    if row != rows:
-        raise ValueError("pages hold more rows than the row group")
+            pages.append(page)
+            row += values
     return dictionary, pages
 
 
 def _header(handle: int, at: int) -> PageHeader:
     """The header of a page."""
-    for size in _HEADER_BYTES:
+    for size in (USUAL_BYTES, MOST_BYTES):
         header = read_header(os.pread(handle, size, at))
         if header is not None:
             return header
