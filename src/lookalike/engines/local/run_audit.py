@@ -18,10 +18,10 @@ from lookalike.certify.sample_index import extent_of
 from lookalike.config import Config
 from lookalike.key import sketch_seed
 from lookalike.measure_table import AuditKind
-from lookalike.measures import Judge, Measure
+from lookalike.measures import Judge, Measure, Represented
 from lookalike.types import Dense, Sets
 
-__all__ = ["Auditing"]
+__all__ = ["Auditing", "auditable"]
 
 # A set of more elements would fill the sample alone.
 _LONGEST = 1 << 20
@@ -59,17 +59,13 @@ class Auditing:
         else:
             self._audit = self._rows(judge, max(1, config.audit // _ROW_SHARE), sketch_seed(config.seed), probe_from)
 
-    def add(self, first: int, items: Sets | Dense) -> int:
-        """Let the items first, first + 1, … pass by; how many of them are too large to be looked at."""
-        left_out = 0
-        if isinstance(items, Sets) and items.weights is None:
-            items, left_out = _auditable(items)
+    def add(self, first: int, items: Sets | Dense) -> None:
+        """Let the items first, first + 1, … pass by, as `auditable` gives them."""
         self._waiting.append((first, items))
         # Half a round is begun if the one before is through: to wait for that would hold up all that passes by.
         through = self._round is None or self._round.done()
         if len(self._waiting) >= ((self._threads + 1) // 2 if through else self._threads):
             self._next_round()
-        return left_out
 
     def _next_round(self) -> None:
         """Begin to compare those that wait; raises what went wrong in the round before."""
@@ -141,9 +137,9 @@ class Auditing:
             self._audit = self._rows.from_state(self._judge, state)
 
 
-def _auditable(sets: Sets) -> tuple[Sets, int]:
-    """The sets that the audit sees, and how many are left out: one of millions of elements would fill it."""
-    if extent_of(sets.offsets)[0] <= _LONGEST:
+def auditable(sets: Represented) -> tuple[Represented, int]:
+    """The items that the audit sees, and how many sets are left out: one of millions of elements would fill it."""
+    if not isinstance(sets, Sets) or sets.weights is not None or extent_of(sets.offsets)[0] <= _LONGEST:
         return sets, 0
     long = sets.sizes > _LONGEST
     sizes = np.where(long, 0, sets.sizes)

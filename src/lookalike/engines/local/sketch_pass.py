@@ -25,7 +25,7 @@ from lookalike.engines.local.counts import Counts
 from lookalike.engines.local.item_checks import ItemChecks
 from lookalike.engines.local.known_items import KnownAudit, KnownItems, audited_after
 from lookalike.engines.local.room import Ceiling, Room, items_at_once, weight
-from lookalike.engines.local.run_audit import Auditing
+from lookalike.engines.local.run_audit import Auditing, auditable
 from lookalike.engines.local.store.array_file import Arrays, pack_columns, unpack_columns
 from lookalike.engines.local.store.sketches import SketchBatch, Sketches
 from lookalike.engines.local.store.work_folder import Work
@@ -137,9 +137,14 @@ class Sketched:
 
 @dataclass(frozen=True, slots=True)
 class _Worked:
+    """What a thread made of a batch. All that takes time is done there: what takes it in is one thread for all."""
+
     batch: ItemBatch
     sketch: SketchBatch
     items: Sets | Dense
+    # Items without elements, and those that are too large for the audit.
+    empty: int
+    unaudited: int
     # To be made again by the slow twins.
     drawn: list[DrawnItem]
     audited: I64Array | None = None
@@ -185,12 +190,14 @@ def sketch(
         drawn: list[DrawnItem] = []
         if check is not None and isinstance(made.items, Sets):
             drawn = check.draw(batch.rows, batch.values, made.items, made.keys)
-        if known is None:
-            kept = SketchBatch(made.fingerprints, made.keys, made.sizes, lengths, rows)
-            return _Worked(_without_values(batch, columns), kept, made.items, drawn)
-        probed = known.probe(made, batch.rows)
-        kept = SketchBatch(made.fingerprints, made.keys, made.sizes, lengths, rows, probed.places, probed.scores)
-        return _Worked(_without_values(batch, columns), kept, made.items, drawn, probed.audited)
+        kept = SketchBatch(made.fingerprints, made.keys, made.sizes, lengths, rows)
+        audited = None
+        if known is not None:
+            probed = known.probe(made, batch.rows)
+            kept, audited = replace(kept, places=probed.places, scores=probed.scores), probed.audited
+        empty = len(made) - int(np.count_nonzero(made.sizes))
+        passing_by, unaudited = (made.items, 0) if audit is None else auditable(made.items)
+        return _Worked(_without_values(batch, columns), kept, passing_by, empty, unaudited, drawn, audited)
 
     if (finished := work.finished("sketch")) is None:
         try:
@@ -372,22 +379,23 @@ class _Passing:
             self._note_bad(part, batch, done.items.bad)
         self._collectors[self.part].add(batch)
         if own:
-            row_of_item = batch.rows - batch.batch.first
-            with locating(batch.batch, part.source):
-                self.values.add(batch.batch.rows, row_of_item)
+            if self._keep.column is not None or self._keep.key is not None:
+                with locating(batch.batch, part.source):
+                    self.values.add(batch.batch.rows, batch.rows - batch.batch.first)
             if self._report_by is not None:
                 column = batch.batch.rows.column(batch.batch.rows.schema.get_field_index(self._report_by))
-                self._labels.add(column, row_of_item)
+                self._labels.add(column, batch.rows - batch.batch.first)
             counts.items += len(done.sketch)
             counts.rows += rows
             counts.null += batch.null
-            counts.empty += int((done.sketch.sizes == 0).sum())
+            counts.empty += done.empty
             counts.short += done.items.short
             counts.invalid_utf8 += done.items.invalid
             for name, number in done.items.noted.items():
                 setattr(counts, name, getattr(counts, name) + number)
         if self.audit is not None:
-            counts.unaudited_items += self.audit.add(self._first + self._items, done.items)
+            counts.unaudited_items += done.unaudited
+            self.audit.add(self._first + self._items, done.items)
         self._read[self.part] += rows
         self._rows = batch.batch.first + rows
         self._items += len(done.sketch)
