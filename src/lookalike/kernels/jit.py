@@ -38,6 +38,7 @@ __all__ = [
     "on_compile",
     "peek",
     "poke",
+    "store_u64",
     "trailing_zeros",
 ]
 
@@ -230,6 +231,19 @@ def load_u64(typingctx: Any, array: Any, position: Any) -> Any:
         value = builder.load(builder.bitcast(address, ir.IntType(64).as_pointer()))
         value.align = 1
         return value
+
+    return signature, codegen
+
+
+@intrinsic
+def store_u64(typingctx: Any, array: Any, position: Any, value: Any) -> Any:
+    """Write eight bytes of a uint8 array from any position on, little-endian, unchecked."""
+    signature = types.void(array, types.int64, types.uint64)
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        address = _address(context, builder, signature.args[0], *arguments[:2])
+        builder.store(arguments[2], builder.bitcast(address, ir.IntType(64).as_pointer())).align = 1
+        return context.get_dummy_value()
 
     return signature, codegen
 

@@ -38,10 +38,13 @@ __all__ = [
     "PUNCTUATION",
     "WHITESPACE",
     "TextScratch",
+    "append_all",
+    "key_parts",
     "scratch_sizes",
     "shingle_rows",
     "shingle_tokens",
     "shingle_words",
+    "word_shingles",
 ]
 
 BAG = 64
@@ -192,7 +195,7 @@ def _find(x, table, mask, left):
 
 
 @device
-def _every(codes, n, values, v):
+def append_all(codes, n, values, v):
     """Append all codes, repeated ones too; how many."""
     for i in range(n):
         x = peek(codes, i)
@@ -214,7 +217,7 @@ def _distinct(codes, n, table, counts, values, v):
         poke(values, v, x)
         v += np.int64(there == _ZERO)
     if left == 0:
-        _every(codes, n, values, begun)
+        append_all(codes, n, values, begun)
         count_before(values, begun, n, table, counts)
         v = begun
         for i in range(n):
@@ -241,7 +244,7 @@ def _counted(codes, n, table, counts, values, v):
             x = mix(x + np.uint64(times) * GOLDEN)
         poke(values, v + i, x)
     if left == 0:
-        _every(codes, n, values, v)
+        append_all(codes, n, values, v)
         count_before(values, v, n, table, counts)
         for i in range(n):
             times = peek(counts, n + i)
@@ -299,7 +302,7 @@ def shingle_words(data, offsets, row, k, flags, key, tables, s, values, row_ends
         n = word_shingles(s, count, k, parts)
         v = row_ends[row]
         if flags & EVERY:
-            size = _every(s.codes, n, values, v)
+            size = append_all(s.codes, n, values, v)
         else:
             size = _distinct(s.codes, n, s.table, s.counts, values, v)
         row_ends[row + 1] = v + size
@@ -340,7 +343,7 @@ def shingle_rows(
                 spans[i, 1] = span[s.ends[min(i + k, count) - 1] - 1, 1]
         v = row_ends[row]
         if flags & EVERY:
-            size = _every(s.codes, n, values, v)
+            size = append_all(s.codes, n, values, v)
         elif flags & BAG:
             size = _counted(s.codes, n, s.table, s.counts, values, v)
         else:
@@ -379,7 +382,7 @@ def shingle_tokens(hashes, offsets, k, flags, key, s, values, row_ends, fingerpr
                 s.codes[i] = hashes[start + i]
         v = row_ends[row]
         if flags & EVERY:
-            size = _every(s.codes, n, values, v)
+            size = append_all(s.codes, n, values, v)
         elif flags & BAG:
             size = _counted(s.codes, n, s.table, s.counts, values, v)
         else:
