@@ -22,6 +22,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ Calls = tuple[Callable[[Any], Any], Callable[[Any], Any]]
 HELD_BACK = 100
 QUERIES = 5_000
 SINGLE = 5_000  # additions one by one
+INSERTED = 2_000  # beside peers
 K, BANDS, ROWS, SHINGLE = 128, 16, 8, 5
 
 
@@ -121,7 +123,8 @@ def ours(path: Path, folder: Path, options: argparse.Namespace) -> None:
             told(each(lambda pair: index.seen(*pair), [(f"s{i}", text) for i, text in enumerate(queries[:2000])])),
         )
     if "add" in wanted:
-        single = [(f"n{i}", text[: len(text) // 2] + str(i)) for i, text in enumerate(stored[:SINGLE])]
+        halves = [(text[: len(text) // 2], text[len(text) // 2 :]) for text in stored[: SINGLE + 1]]
+        single = [(f"n{i}", first + last) for i, ((first, _), (_, last)) in enumerate(pairwise(halves))]
         say("add, waiting for the disk", told(each(lambda pair: index.add(*pair), single[:300])))
         index.close()
         index = Index.open(place, durable=False)
@@ -187,7 +190,10 @@ def lookalike_in_memory(stored: list[str]) -> Calls:
 def peers(path: Path, options: argparse.Namespace) -> None:
     stored, asked = split(path, options.items)
     asked = asked[:1_000]
-    new = [(len(stored) + i, text[: len(text) // 2] + str(i)) for i, text in enumerate(stored[:2_000])]
+    # As long as those that are there, but half of each is another's, so that nothing matches; and half as long.
+    halves = [(text[: len(text) // 2], text[len(text) // 2 :]) for text in stored[: 2 * INSERTED + 1]]
+    texts = [first + second for (first, _), (_, second) in pairwise(halves[: INSERTED + 1])]
+    shorter = [first + str(i) for i, (first, _) in enumerate(halves[INSERTED : 2 * INSERTED])]
     made = {}
     for name, make in (
         ("lookalike", lookalike_in_memory),
@@ -201,8 +207,9 @@ def peers(path: Path, options: argparse.Namespace) -> None:
     for _ in range(options.rounds):
         for name, (query, _) in made.items():
             say(f"{name}: query", told(each(query, asked)))
-    for name, (_, insert) in made.items():
-        say(f"{name}: insertion", told(each(insert, new)))
+    for first, what, new in ((len(stored), "", texts), (2 * len(stored), ", half as long", shorter)):
+        for name, (_, insert) in made.items():
+            say(f"{name}: insertion{what}", told(each(insert, list(enumerate(new, first)))))
 
 
 def main() -> None:

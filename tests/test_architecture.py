@@ -306,6 +306,8 @@ TWINS = {
     "append_records": "tests.reference.indexing:record",
     "check_records": "tests.reference.indexing:record",
     "gather_rows": "tests.reference.indexing:gathered",
+    "sketch_text": "lookalike.twin.hashing:band_keys",
+    "finish_text": "tests.reference.indexing:finished",
     "store_text": "lookalike.index.log_store:LogStore",
     "code_rows": "tests.reference.bits:code",
     "scan_codes": "tests.reference.bits:slots_differing",

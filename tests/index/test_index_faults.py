@@ -27,6 +27,7 @@ import pytest
 from benchmarks.index_kill import Truth, check, kills, make_small, start, text_of
 from lookalike.errors import InputError, LookalikeError, OutputError
 from lookalike.index import Index, log_sizes
+from lookalike.index.index_log import IndexLog
 from lookalike.index.log_store import LogStore
 from lookalike.index.recent_table import RecentTable
 from lookalike.index.row_codec import RowCodec
@@ -183,12 +184,15 @@ def test_the_count_is_right_after_a_kill_of_the_first_to_add(tmp_path: Path) -> 
         assert len(index) == len(list(index))
 
 
-def test_a_step_that_was_interrupted_does_not_hide_its_item(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ctrl-C between the log and the table: the item must not be in one of them only."""
+@pytest.mark.parametrize("step", [(RecentTable, "add"), (IndexLog, "append"), (LogStore, "_count")])
+def test_a_step_that_was_interrupted_does_not_hide_its_item(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: tuple[type, str]
+) -> None:
+    """Ctrl-C before, between or after log and table: the item must not be in one of them only."""
     index = filled(tmp_path / "index", 3)
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(RecentTable, "added", _interrupted)
-        index.add(3, text_of(3), 0)
+        patch.setattr(*step, _interrupted)
+        index.add_many([(3, text_of(3), 0)])
     with contextlib.suppress(OutputError):
         for number in range(4, 80):
             index.add(number, text_of(number), 0)

@@ -26,6 +26,13 @@ def packed(elements: Sequence[int]) -> bytes:
     return string.to_bytes(8 * words, "little") + rest.to_bytes(-(-n * lower // 8), "little")
 
 
+def finished(elements: Sequence[int]) -> tuple[list[int], list[int]]:
+    """The elements of a set in order, cut, and the four words of its odd signature."""
+    distinct = sorted(set(elements))
+    signature = sum(1 << bit for bit in range(256) if sum(x >> 56 == bit for x in distinct) % 2)
+    return [x >> (64 - ELEMENT_BITS) for x in distinct], [(signature >> (64 * word)) & MASK for word in range(4)]
+
+
 def packed_length(n: int) -> int:
     return len(packed(range(n)))
 

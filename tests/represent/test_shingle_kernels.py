@@ -263,6 +263,16 @@ def test_unspaced_letters_before_and_after_a_block_of_ascii() -> None:
     check_rows([row.encode() for row in rows], parse_shingle("word:1", normalize="none"))
 
 
+@pytest.mark.parametrize("shingle", ["word:1", "word:5", "word:16", "word:17", "word:40"])
+def test_long_shingles_and_rows_of_more_words_than_are_hashed_together(shingle: str) -> None:
+    words = ["a", "bb", "eightchr", "ninechars", "sixteen_letters_", "seventeen_letters"]
+    sizes = (15, 16, 17, 39, 40, 1023, 1041, 2100)
+    rows = [" ".join(words[(i * i + i // 7) % 6] for i in range(size)) for size in sizes]
+    # One word in every second byte: more of them than are mostly read off at a time.
+    rows += ["a " * 200, "a b" * 22 + "longer_words_again " * 9]
+    check_rows([row.encode() for row in rows], parse_shingle(shingle))
+
+
 def test_a_word_of_a_megabyte() -> None:
     size = 1 << 20
     plain, composed = b"x" * size, "\u00e9".encode() * (size // 2)

@@ -12,29 +12,35 @@ from __future__ import annotations
 
 import numpy as np
 
-from lookalike.kernels.jit import kernel
+from lookalike.kernels.jit import device, kernel
 from lookalike.spec import GOLDEN, mix
 from lookalike.types import U32Array, U64Array
 
-__all__ = ["band_keys", "band_rows"]
+__all__ = ["band_keys", "band_row", "band_rows"]
 
 _SHIFT = np.uint64(32)
+
+
+@device
+def band_row(signatures, item, bands, rows, keys):
+    """keys[item, t] = the key of band t of an item; see `band_rows`."""
+    slots = signatures[item]
+    for band in range(bands):
+        h = mix(np.uint64(band + 1) * GOLDEN)
+        at = band * rows
+        for i in range(0, rows, 2):
+            lane = np.uint64(slots[at + i])
+            if i + 1 < rows:
+                lane |= np.uint64(slots[at + i + 1]) << _SHIFT
+            h = mix(h ^ lane)
+        keys[item, band] = h
 
 
 @kernel("void(Array(uint32,2,'C',readonly=True), int64, int64, uint64[:,::1])")
 def band_rows(signatures, bands, rows, keys):
     """keys[i, t] = the chained `mix` of the r slots of band t of item i, two slots a step, begun with the band."""
     for item in range(len(signatures)):
-        slots = signatures[item]
-        for band in range(bands):
-            h = mix(np.uint64(band + 1) * GOLDEN)
-            at = band * rows
-            for i in range(0, rows, 2):
-                lane = np.uint64(slots[at + i])
-                if i + 1 < rows:
-                    lane |= np.uint64(slots[at + i + 1]) << _SHIFT
-                h = mix(h ^ lane)
-            keys[item, band] = h
+        band_row(signatures, item, bands, rows, keys)
 
 
 def band_keys(signatures: U32Array, bands: int, rows: int) -> U64Array:

@@ -294,11 +294,10 @@ class Index:
     def add(self, id: str | int, item: Any, payload: Any = None) -> None:
         """Add an item under an id that is not there yet."""
         own = self._asking.lookup() if type(item) is str else None
-        size = 0 if own is None else own.sketch(item)
-        if own is None or not size:
+        if own is None or not own.sketch(item):
             self.store_new(self._prepared([id], [item], [payload]))
         else:
-            self._store_text(own, size, id, payload)
+            self._store_text(own, id, payload)
         self._commit()
 
     def add_many(self, items: Iterable[tuple[Any, ...]]) -> int:
@@ -465,7 +464,7 @@ class Index:
         names, found = IdBytes(ids), self._sketched(values, ids, decide=True)
         return Prepared(ids, names, self._known().codec.encode(found), bytes_of_payloads(payloads))
 
-    def _store_text(self, own: TextLookup, size: int, id: str | int, payload: Any) -> None:
+    def _store_text(self, own: TextLookup, id: str | int, payload: Any) -> None:
         """Store the text that was sketched last, in one step where that can be done."""
         name = id_bytes(id)
         if name is not None:
@@ -474,8 +473,7 @@ class Index:
             with self._lock:
                 if self._store.add_text(own, name, told, time.time_ns() // 1_000_000):
                     return
-        new = Prepared([id], IdBytes([id]), own.encoded(size), bytes_of_payloads([payload]))
-        self.store_new(new)
+        self.store_new(Prepared([id], IdBytes([id]), own.encoded(), bytes_of_payloads([payload])))
 
     def store_new(self, new: Prepared, *, replacing: bool = False, after: VolumeView | None = None) -> None:
         """Store items that are prepared; with `after` only if nothing like them has come since that view was taken."""
@@ -556,18 +554,18 @@ class Index:
         found = None if size else self._sketched([item], [id], decide=True)
         with self._lock:
             if own is not None and size:
-                answer = self._seen_text(own, size, id, payload)
+                answer = self._seen_text(own, id, payload)
             else:
                 answer = self._seen(id, _given(found), payload)
         # What was found may have been added just now, and counts only when it is safe.
         self._commit()
         return answer
 
-    def _seen_text(self, own: TextLookup, size: int, id: str | int, payload: Any) -> Any:
+    def _seen_text(self, own: TextLookup, id: str | int, payload: Any) -> Any:
         """The first match of the text that was sketched last, or None, and it was added."""
         match = self._asking.first_match_of_text(self._known(), own)
         if match is None:
-            self._store_text(own, size, id, payload)
+            self._store_text(own, id, payload)
         return match
 
     def _seen(self, id: str | int, found: ItemSketches, payload: Any) -> Any:

@@ -214,8 +214,9 @@ class IndexLog:
     def __init__(self, medium: Medium) -> None:
         self._medium = medium
         self.volumes: dict[int, Volume] = {}
-        # How often each volume was written since it was last synced. A sync counts for what it began with: what comes
-        # while it lasts needs another one, and whoever comes meanwhile may not rely on it.
+        # How often something was removed from each volume since it was last synced; what was appended, its `state`
+        # tells. A sync counts for what it began with: what comes while it lasts needs another one, and whoever comes
+        # meanwhile may not rely on it.
         self._dirty: dict[int, int] = {}
         self._marking = threading.Lock()
         # How large each volume was when it was opened: what was made room for since has nothing in it.
@@ -285,8 +286,6 @@ class IndexLog:
             items.integers, items.payloads, items.payload_starts, items.rows, items.row_starts, items.sizes[:end],
             places,
         )  # fmt: skip
-        if done > begin:
-            self._mark(volume.number)
         return done
 
     @staticmethod
@@ -310,27 +309,23 @@ class IndexLog:
         """Mark items as removed."""
         for _, spots, volume in by_volume(places, self.volumes):
             volume.data[: len(volume.data) // 2 * 2].view(np.uint16)[spots >> 1] = GONE
-            self._mark(volume.number)
-
-    def mark_last(self) -> None:
-        """The last volume was written to."""
-        self._mark(self.last.number)
-
-    def _mark(self, number: int) -> None:
-        with self._marking:
-            self._dirty[number] = self._dirty.get(number, 0) + 1
+            with self._marking:
+                self._dirty[volume.number] = self._dirty.get(volume.number, 0) + 1
 
     def _clean(self, number: int, writes: int | None = None) -> None:
-        """A volume is on the disk, unless it was written more often than so many times meanwhile."""
+        """A volume is on the disk, unless more than so much was removed from it meanwhile."""
         with self._marking:
             if writes is None or self._dirty.get(number) == writes:
                 self._dirty.pop(number, None)
 
     def unsynced(self) -> list[tuple[Volume, int, int]]:
-        """The volumes that are not on the disk: where each ends, and how often it was written."""
+        """The volumes that are not on the disk: where each ends, and how often something was removed from it."""
         with self._marking:
-            dirty = sorted(self._dirty.items())
-        return [(self.volumes[number], self.volumes[number].end, writes) for number, writes in dirty]
+            dirty = dict(self._dirty)
+        return [
+            (volume, volume.end, dirty.get(number, 0)) for number, volume in sorted(self.volumes.items())
+            if number in dirty or volume.state[0] > volume.state[1]
+        ]  # fmt: skip
 
     def sync(self, volumes: list[tuple[Volume, int, int]]) -> None:
         """Have volumes on the disk, as far as they were written when they were asked for."""

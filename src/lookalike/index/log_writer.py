@@ -23,6 +23,7 @@ from lookalike.index.log_state import LogState
 from lookalike.index.medium import Medium
 from lookalike.index.segments import Segment, build_segment, merge_segments, segment_bytes
 from lookalike.index.store import Rekey
+from lookalike.index.text_store import TABLE_FULL
 from lookalike.types import U64Array
 
 if TYPE_CHECKING:
@@ -59,19 +60,17 @@ class LogWriter(LogState):
     def add_text(self, text: TextLookup, name: tuple[bytes, int], payload: bytes, moment: int) -> bool:
         """The same for the text that was sketched last, if its id is new and there is room for it; whether it was."""
         with self._mutex:
-            self._check_writable()
+            if self._failed is not None or self._closed or self.readonly:
+                self._check_writable()
             view = self._view
-            table = view.table
-            if table is None or not self.log.volumes:
+            volume, table = view.last, view.table
+            if volume is None or table is None:
                 return False
-            count = table.count
             try:
-                if count == table.capacity or text.store(view, name, payload, moment, self.log.last, table, count):
+                became = text.store(view, name, payload, moment, volume, table, self._state.words)
+                if became > TABLE_FULL:
                     return False
-                table.added(count + 1)
-                self.log.mark_last()
-                self._count(1)
-                if count + 1 == table.capacity:
+                if became == TABLE_FULL:
                     self._flush()
             except BaseException as error:
                 self.fail(error)

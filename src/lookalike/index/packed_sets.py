@@ -22,12 +22,13 @@ from __future__ import annotations
 import numpy as np
 
 from lookalike.kernels.addresses import u32_at, u64_at
-from lookalike.kernels.jit import device, kernel, peek, poke, trailing_zeros
+from lookalike.kernels.jit import device, kernel, peek, poke, store_u64, trailing_zeros
 from lookalike.kernels.kinds import array_of, void
 from lookalike.types import I64Array, U8Array, U64Array
 
 __all__ = [
     "ELEMENT_BITS",
+    "PACKED_SPARE",
     "cut_elements",
     "gather_rows",
     "pack_row",
@@ -44,7 +45,9 @@ __all__ = [
 ELEMENT_BITS = 46
 _CUT = np.uint64(64 - ELEMENT_BITS)
 _ONE, _ZERO = np.uint64(1), np.uint64(0)
-_BYTE = np.uint64(255)
+_THREE, _SEVEN = np.uint64(3), np.uint64(7)
+# Bytes behind packed sets that may be written.
+PACKED_SPARE = 8
 
 
 def cut_elements(values: U64Array) -> U64Array:
@@ -107,38 +110,44 @@ def packed_rows(offsets, starts):
 
 @device
 def pack_row(values, begin, n, out, at):
-    """Write the sorted, cut elements values[begin : begin + n], packed, from out[at] on."""
-    for i in range(at, at + packed_size(n)):
-        poke(out, i, 0)
+    """Write the sorted, cut elements values[begin : begin + n], packed, from out[at] on.
+
+    Whole words are written: up to eight bytes after the last one become 0.
+    """
     if n == 0:
         return
     upper = _upper_bits(n)
     lower = np.uint64(ELEMENT_BITS - upper)
     mask = (_ONE << lower) - _ONE
     low = at + 8 * ((n + (1 << upper) + 63) >> 6)
-    # Lower bits wait here until there is a byte of them.
-    waiting, held = _ZERO, np.uint64(0)
+    for i in range(at, low, 8):
+        store_u64(out, i, _ZERO)
+    # The word of the string that is being written, and lower bits that wait until there is a byte of them.
+    string, number = _ZERO, np.int64(0)
+    waiting, held = _ZERO, _ZERO
     for i in range(n):
         x = peek(values, begin + i)
         place = np.int64(x >> lower) + i
-        byte = at + (place >> 3)
-        poke(out, byte, np.uint64(peek(out, byte)) | (_ONE << np.uint64(place & 7)))
+        string = (_ONE << np.uint64(place & 63)) | (string if place >> 6 == number else _ZERO)
+        number = place >> 6
+        store_u64(out, at + 8 * number, string)
         waiting |= (x & mask) << held
+        store_u64(out, low, waiting)
         held += lower
-        while held >= np.uint64(8):
-            poke(out, low, waiting & _BYTE)
-            waiting >>= np.uint64(8)
-            held -= np.uint64(8)
-            low += 1
-    if held > _ZERO:
-        poke(out, low, waiting & _BYTE)
+        low += np.int64(held >> _THREE)
+        waiting >>= held & ~_SEVEN
+        held &= _SEVEN
+    store_u64(out, low, waiting)
 
 
 @kernel(
     void(array_of(np.int64, readonly=True), array_of(np.uint64, readonly=True), array_of(np.int64), array_of(np.uint8))
 )
 def pack_rows(offsets, values, starts, out):
-    """Write each sorted row of cut elements, packed, to out[starts[i] : starts[i + 1]]."""
+    """Write each sorted row of cut elements, packed, to out[starts[i] : starts[i + 1]], one after another.
+
+    PACKED_SPARE bytes after the last one are written as well.
+    """
     for row in range(len(offsets) - 1):
         pack_row(values, offsets[row], offsets[row + 1] - offsets[row], out, starts[row])
 
@@ -169,9 +178,9 @@ def packed_bytes(offsets: I64Array) -> I64Array:
 def pack_sets(offsets: I64Array, values: U64Array) -> tuple[I64Array, U8Array]:
     """(starts, bytes) of sorted rows of cut elements, packed."""
     starts = packed_bytes(offsets)
-    out = np.empty(int(starts[-1]), np.uint8)
+    out = np.empty(int(starts[-1]) + PACKED_SPARE, np.uint8)
     pack_rows(offsets, values, starts, out)
-    return starts, out
+    return starts, out[: starts[-1]]
 
 
 def unpack_sets(addresses: I64Array, offsets: I64Array) -> U64Array:

@@ -14,7 +14,7 @@ so that other processes see it; after a crash it is made again from the log.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -22,9 +22,10 @@ from lookalike.errors import InputError
 from lookalike.kernels.addresses import address_of
 from lookalike.kernels.jit import device, kernel
 from lookalike.kernels.kinds import array_of, int64, void
+from lookalike.kernels.simd import pointer, prefetch
 from lookalike.types import I64Array, U8Array, U32Array, U64Array
 
-__all__ = ["COUNT", "TABLE_FIELDS", "RecentTable", "hang_item", "table_bytes"]
+__all__ = ["COUNT", "TABLE_FIELDS", "RecentTable", "hang_item", "prefetch_heads", "table_bytes"]
 
 _MAGIC = 0x3142_4154_4B4F_4F4C  # "LOOKTAB1"
 _HEADER = 16  # words
@@ -49,17 +50,33 @@ def table_bytes(capacity: int, bands: int, width: int) -> int:
 
 
 @device
-def hang_item(keys, item, heads, following):
-    """Hang an item, whose keys are written, on the heads of its keys."""
+def _head_shift(heads):
+    """By how much a key is shifted, once by one bit and then by this, to be the number of a head."""
     bits = 0
     while (1 << bits) < heads.shape[1]:
         bits += 1
     # A shift by 64 bits is none.
-    shift = np.uint64(63 - bits)
+    return np.uint64(63 - bits)
+
+
+@device
+def hang_item(keys, item, heads, following):
+    """Hang an item, whose keys are written, on the heads of its keys."""
+    shift = _head_shift(heads)
     for band in range(keys.shape[1]):
         head = np.int64((keys[item, band] >> np.uint64(1)) >> shift)
         following[item, band] = heads[band, head]
         heads[band, head] = np.uint32(item + 1)
+
+
+@device
+def prefetch_heads(keys, heads):
+    """Ask for the memory of the heads on which an item with the keys keys[0] is going to hang."""
+    shift = _head_shift(heads)
+    first = pointer(heads)
+    for band in range(keys.shape[1]):
+        head = np.int64((keys[0, band] >> np.uint64(1)) >> shift)
+        prefetch(first, band * heads.shape[1] + head)
 
 
 @kernel(void(array_of(np.uint64, 2, readonly=True), int64, int64, array_of(np.uint32, 2), array_of(np.uint32, 2)))
@@ -81,6 +98,11 @@ class RecentTable:
     places: U64Array
     signatures: U64Array
     fields: I64Array
+    # What an item is written to: keys, places, signatures, heads and what hangs on them, and the header.
+    arrays: tuple[U64Array, U64Array, U64Array, U32Array, U32Array, U64Array] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.arrays = self.keys, self.places, self.signatures, self.heads, self.following, self.head
 
     @classmethod
     def begin(cls, data: U8Array, capacity: int, bands: int, width: int) -> RecentTable:
@@ -113,15 +135,6 @@ class RecentTable:
         )
 
     @property
-    def arrays(self) -> tuple[U64Array, U64Array, U64Array, U32Array, U32Array]:
-        """What an item is written to: keys, places, signatures, heads and what hangs on them."""
-        return self.keys, self.places, self.signatures, self.heads, self.following
-
-    def added(self, count: int) -> None:
-        """So many items are there now, whole: others may see them."""
-        self.head[COUNT] = count
-
-    @property
     def capacity(self) -> int:
         return len(self.places)
 
@@ -142,4 +155,4 @@ class RecentTable:
         self.places[first:last] = places
         self.signatures[first:last] = signatures
         hang_items(self.keys, first, last, self.heads, self.following)
-        self.added(last)
+        self.head[COUNT] = last

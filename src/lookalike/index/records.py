@@ -33,16 +33,16 @@ __all__ = [
     "ID_LENGTH",
     "INTEGER_ID",
     "LIVE",
-    "NO_ROOM",
     "PAYLOAD_LENGTH",
     "RECORD",
     "ROW_SIZE",
     "SPARE",
     "SYNCED",
     "TIME",
-    "append_record",
     "append_records",
+    "begin_record",
     "check_records",
+    "end_record",
     "row_of",
     "stored_record",
     "take_in_records",
@@ -146,16 +146,18 @@ def row_of(record):
 
 
 @device
-def append_record(
-    volume, state, number, key, moment, size, integer, ids, id_start, id_end, payloads, payload_start, payload_end,
-    rows, row_start, row_end,
+def begin_record(
+    volume, state, moment, size, integer, ids, id_start, id_end, payloads, payload_start, payload_end, row
 ):  # fmt: skip
-    """Write one record to the end of a volume; its place, or NO_ROOM. See `append_records`."""
+    """Write all of a record to the end of a volume but its row, of so many bytes, which goes to where this tells.
+
+    -1 if there is no room. Nothing is there before `end_record`.
+    """
     at = state[0]
-    name, payload, row = id_end - id_start, payload_end - payload_start, row_end - row_start
+    name, payload = id_end - id_start, payload_end - payload_start
     length = RECORD + ((name + 7) & -8) + ((payload + 7) & -8) + ((row + 7) & -8)
     if at + length + SPARE > len(volume):
-        return NO_ROOM
+        return np.int64(-1)
     _put_number(volume, at + ID_LENGTH, 2, INTEGER_ID if integer else name)
     _put_number(volume, at + LENGTH, 4, length)
     _put_number(volume, at + PAYLOAD_LENGTH, 4, payload)
@@ -163,12 +165,34 @@ def append_record(
     _put_number(volume, at + SYNCED, 4, state[1] >> 3)
     _put_number(volume, at + TIME, 8, moment)
     to = _put_bytes(volume, at + RECORD, ids, id_start, id_end)
-    to = _put_bytes(volume, to, payloads, payload_start, payload_end)
-    _put_bytes(volume, to, rows, row_start, row_end)
+    return _put_bytes(volume, to, payloads, payload_start, payload_end)
+
+
+@device
+def end_record(volume, state, number, key, size):
+    """Have the record there that was begun, now that its row is written and padded with zeros; its place."""
+    at = state[0]
+    length = _number(volume, at + LENGTH, 4)
     _put_number(volume, at + CHECKSUM, 4, _checksum(volume, at, length, number, key))
     _put_number(volume, at, 2, LIVE)
     state[0] = at + length
     return place_of(number, at, size)
+
+
+@device
+def _append_record(
+    volume, state, number, key, moment, size, integer, ids, id_start, id_end, payloads, payload_start, payload_end,
+    rows, row_start, row_end,
+):  # fmt: skip
+    """Write one record to the end of a volume; its place, or NO_ROOM. See `append_records`."""
+    to = begin_record(
+        volume, state, moment, size, integer, ids, id_start, id_end, payloads, payload_start, payload_end,
+        row_end - row_start,
+    )  # fmt: skip
+    if to < 0:
+        return NO_ROOM
+    _put_bytes(volume, to, rows, row_start, row_end)
+    return end_record(volume, state, number, key, size)
 
 
 _BYTES, _STARTS = array_of(np.uint8, readonly=True), array_of(np.int64, readonly=True)
@@ -191,7 +215,7 @@ def append_records(
     be read a little too far.
     """
     while item < len(sizes):
-        place = append_record(
+        place = _append_record(
             volume, state, number, key, times[item], sizes[item], integers[item], ids, id_starts[item],
             id_starts[item + 1], payloads, payload_starts[item], payload_starts[item + 1], rows, row_starts[item],
             row_starts[item + 1],

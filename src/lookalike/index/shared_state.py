@@ -10,9 +10,9 @@ import numpy as np
 
 from lookalike.types import U64Array
 
-__all__ = ["SharedState"]
+__all__ = ["ITEMS", "SharedState"]
 
-_GENERATION, _ITEMS, _CLEAN, _REMOVED = range(4)
+_GENERATION, ITEMS, _CLEAN, _REMOVED = range(4)
 _MARK = 0x6C6F_6F6B_616C_696B
 
 
@@ -20,48 +20,48 @@ class SharedState:
     """Those words, by their names."""
 
     def __init__(self, words: U64Array) -> None:
-        self._words = words
+        self.words = words
 
     @property
     def generation(self) -> int:
         """How often the manifest was changed."""
-        return int(self._words[_GENERATION])
+        return int(self.words[_GENERATION])
 
     def changed(self) -> None:
         """The manifest is another one now."""
-        self._words[_GENERATION] += np.uint64(1)
+        self.words[_GENERATION] += np.uint64(1)
 
     @property
     def items(self) -> int:
         """How many items there are."""
-        return int(self._words[_ITEMS])
+        return int(self.words[ITEMS])
 
     def count(self, more: int) -> None:
         """There are so many items more."""
-        self._words[_ITEMS] = self.items + more
+        self.words[ITEMS] = self.items + more
 
     @property
     def is_closed(self) -> bool:
         """Whether the last one who wrote ended as it should."""
-        return int(self._words[_CLEAN]) == self.items ^ _MARK
+        return int(self.words[_CLEAN]) == self.items ^ _MARK
 
     def close(self) -> None:
         """Nobody writes any more, and the count is right."""
-        self._words[_CLEAN] = self.items ^ _MARK
+        self.words[_CLEAN] = self.items ^ _MARK
 
     def begin(self, counted: int | None) -> None:
         """Somebody writes from now on, and has counted the items where the count was not to be relied on."""
         if counted is not None:
-            self._words[_ITEMS] = counted
+            self.words[ITEMS] = counted
             # Something may have been removed, and that not be known.
             self.removed(1)
-        self._words[_CLEAN] = 0
+        self.words[_CLEAN] = 0
 
     @property
     def has_removed(self) -> bool:
         """Whether anything was ever removed."""
-        return bool(self._words[_REMOVED])
+        return bool(self.words[_REMOVED])
 
     def removed(self, count: int) -> None:
         """So many items are about to be removed."""
-        self._words[_REMOVED] += np.uint64(count)
+        self.words[_REMOVED] += np.uint64(count)

@@ -28,12 +28,14 @@ class Candidates(NamedTuple):
 class View(VolumeView):
     """What there is to look in, all of one moment; while somebody has it, nothing of it is taken away."""
 
-    __slots__ = ("segment_fields", "segments", "table", "table_fields")
+    __slots__ = ("last", "segment_fields", "segments", "table", "table_fields")
 
     def __init__(self, volumes: dict[int, Volume], segments: list[Segment], table: RecentTable | None) -> None:
         super().__init__(volumes)
         self.segments = segments
         self.table = table
+        # The volume that grows.
+        self.last: Volume | None = volumes[max(volumes)] if volumes else None
         none = np.zeros((0, SEGMENT_FIELDS), np.int64), np.zeros((0, TABLE_FIELDS), np.int64)
         self.segment_fields: I64Array = np.stack([each.fields for each in segments]) if segments else none[0]
         self.table_fields: I64Array = none[1] if table is None else table.fields.reshape(1, -1)

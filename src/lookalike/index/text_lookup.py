@@ -2,25 +2,24 @@
 
 `sketch_batch` takes Arrow arrays and makes new ones, which is nothing for a thousand texts and most of the time for
 one. Here each thread has the arrays for one text, and calls compiled functions with nothing in between. Most texts have
-no candidate at all: then three calls make the keys and a fourth one finds nothing, and elements are not even sorted.
-Bits are the same as ever, since kernels are.
+no candidate at all: then one call makes the keys (`text_sketch.py`) and another one finds nothing. Bits are the same as
+ever, since they are made by the same functions.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from lookalike.collide.band import band_rows
 from lookalike.errors import InputError
 from lookalike.index.index_log import Volume, damaged
 from lookalike.index.lookup import SLOTS, TAKEN, find_places, score_sets
-from lookalike.index.packed_sets import pack_rows, packed_rows
+from lookalike.index.packed_sets import pack_sets
 from lookalike.index.recent_table import RecentTable
 from lookalike.index.row_codec import EncodedItems
 from lookalike.index.segments import ODD_WORDS
 from lookalike.index.store_view import View
-from lookalike.index.text_store import MAYBE_THERE, store_text
-from lookalike.kernels.signatures import odd_signatures
+from lookalike.index.text_sketch import finish_text, sketch_text
+from lookalike.index.text_store import TABLE_FULL, store_text
 from lookalike.key import PUBLIC_KEY, key_of, sketch_seed
 from lookalike.measure_table import Slots
 from lookalike.recipe import Recipe
@@ -29,13 +28,11 @@ from lookalike.represent.buffers import memory
 from lookalike.represent.text_sets import LONGEST_ROW, NO_SPANS, shingle_flags
 from lookalike.represent.unicode import tables
 from lookalike.sketch.codes import CODE_WORDS, code_rows
-from lookalike.sketch.minhash import constants, minhash_rows
+from lookalike.sketch.minhash import constants
 from lookalike.types import F64Array, U64Array
-from lookalike.verify.jaccard import sort_rows
 
 __all__ = ["TextLookup", "looks_up_texts"]
 
-_CUT = np.uint64(18)
 _PLAIN = kernels.LOWER | kernels.EVERY
 _NO_BYTES = np.empty(0, np.uint8)
 
@@ -67,7 +64,6 @@ class TextLookup:
         self._length, self._ends = np.zeros((2, 2), np.int64)
         self._fingerprint, self._tally = np.zeros((1, 2), np.uint64), np.zeros(3, np.int64)
         self._sketch = np.zeros((1, recipe.bands * recipe.rows), np.uint32)
-        self._numbers = np.zeros(1, np.uint32)
         # The words that are odd, then the code.
         self._whole_signature = np.zeros((1, ODD_WORDS + CODE_WORDS), np.uint64)
         self._signature, self._code = self._whole_signature[0, :ODD_WORDS], self._whole_signature[:, ODD_WORDS:]
@@ -80,8 +76,7 @@ class TextLookup:
         self._choosing = np.empty(TAKEN, np.int64), np.empty(TAKEN, np.int64)
         self._stored = np.empty(1 << 12, np.uint64)
         # Without the look at each call whether they are loaded.
-        self._shingle_words, self._minhash_rows = kernels.shingle_words.loaded(), minhash_rows.loaded()
-        self._band_rows, self._find_places = band_rows.loaded(), find_places.loaded()
+        self._sketch_text, self._find_places = sketch_text.loaded(), find_places.loaded()
         self._store_text = store_text.loaded()
 
     def _make_room(self, length: int) -> None:
@@ -94,14 +89,20 @@ class TextLookup:
         most = self._longest + 2
         self._values, self._elements, self._spare = np.empty((3, most), np.uint64)
         self._counts = np.empty(2 * most + 2, np.int64)
-        # Eight bytes for an element are more than it takes.
-        self._row = np.empty(8 * most + 64, np.uint8)
-        self._into = (
-            *self._how, memory.scratch(self._longest), self._values, self._ends, self._fingerprint, self._tally,
+        shingle, flags, key, unicode = self._how
+        scratch = memory.scratch(self._longest)
+        self._into = *self._how, scratch, self._values, self._ends, self._fingerprint, self._tally
+        self._sketching = (
+            shingle, flags, self._bands, self._rows, *self._constants, key, unicode, scratch, self._values, self._ends,
+            self._sketch, self.keys,
+        )  # fmt: skip
+        self._storing = (
+            PUBLIC_KEY, self._sketch, self._ends, self._values, self._spare, self._elements, self._counts,
+            self._whole_signature, self.keys, *self._looking, self._places, self._signatures,
         )  # fmt: skip
 
     def sketch(self, text: str) -> int:
-        """Make the keys of a text; how many elements it has."""
+        """Make the keys of a text; 0 if it has no elements."""
         try:
             raw = text.encode()
         except UnicodeEncodeError:
@@ -109,48 +110,39 @@ class TextLookup:
         if len(raw) > self._longest:
             self._make_room(len(raw))
         data = np.frombuffer(raw, np.uint8)
-        self._length[1] = len(raw)
-        if not (self._plain and self._shingle_words(data, self._length, 0, *self._into)):
-            kernels.shingle_rows(data, self._length, 0, *self._into, *NO_SPANS)
         self._finished = False
-        self._minhash_rows(self._values, self._ends, *self._constants, self._sketch)
-        self._band_rows(self._sketch, self._bands, self._rows, self.keys)
-        return int(self._ends[1])
+        count: int = self._sketch_text(data, 0, *self._sketching) if self._plain else -1
+        if count < 0:
+            self._length[1] = len(raw)
+            kernels.shingle_rows(data, self._length, 0, *self._into, *NO_SPANS)
+            count = self._sketch_text(data, 1, *self._sketching)
+        return count
 
     def _finish(self) -> None:
         """Sort the elements, and make the signature, of the text that was sketched last."""
         if not self._finished:
-            size = int(self._ends[1])
-            self._signature[:] = 0
-            odd_signatures(self._ends, self._values, self._numbers, ODD_WORDS, self._signature)
-            sort_rows(self._ends, self._values, self._spare, self._counts)
-            np.right_shift(self._values[:size], _CUT, out=self._elements[:size])
+            finish_text(self._values, self._ends, self._spare, self._counts, self._elements, self._whole_signature)
             self._finished = True
 
-    def encoded(self, size: int) -> EncodedItems:
+    def encoded(self) -> EncodedItems:
         """The text that was sketched last, to be stored; the last of its keys is that of an id."""
         self._finish()
-        starts = np.empty(2, np.int64)
-        packed_rows(self._ends, starts)
-        rows = np.empty(int(starts[1]), np.uint8)
-        pack_rows(self._ends, self._elements, starts, rows)
+        starts, rows = pack_sets(self._ends, self._elements)
         code_rows(self._sketch, self._code)
-        return EncodedItems(rows, starts, np.array([size]), self.keys, self._whole_signature)
+        return EncodedItems(rows, starts, np.array([self._ends[1]]), self.keys, self._whole_signature)
 
     def store(
         self, view: View, name: tuple[bytes, int], payload: bytes, moment: int, volume: Volume, table: RecentTable,
-        count: int,
+        shared: U64Array,
     ) -> int:  # fmt: skip
         """Store the text that was sketched last: see `store_text`."""
         raw, integer = name
         became: int = self._store_text(
             np.frombuffer(raw, np.uint8), integer, np.frombuffer(payload, np.uint8) if payload else _NO_BYTES, moment,
-            PUBLIC_KEY, self._finished, self._sketch, self._ends, self._values, self._elements, self._spare,
-            self._counts, self._row, self._whole_signature, self.keys, view.segment_fields, view.table_fields,
-            *self._looking, self._places, self._signatures, volume.data, volume.state, volume.number, *table.arrays,
-            count,
+            self._finished, *self._storing, view.segment_fields, view.table_fields, volume.data, volume.state,
+            volume.number, *table.arrays, shared,
         )  # fmt: skip
-        self._finished = self._finished or became != MAYBE_THERE
+        self._finished = self._finished or became <= TABLE_FULL
         return became
 
     def find(self, view: View, first: int, last: int, entries: int) -> U64Array | None:

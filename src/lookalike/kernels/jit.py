@@ -29,6 +29,7 @@ __all__ = [
     "Inside",
     "Kernel",
     "aside",
+    "byte_bits",
     "device",
     "fold",
     "intrinsic",
@@ -38,6 +39,7 @@ __all__ = [
     "peek",
     "poke",
     "read_at",
+    "store_u64",
     "trailing_zeros",
 ]
 
@@ -251,6 +253,38 @@ def read_at(typingctx: Any, handle: Any, array: Any, size: Any, place: Any) -> A
         )
         first = _address(context, builder, signature.args[1], array, ir.Constant(word, 0))
         return builder.call(function, [builder.trunc(handle, narrow), first, size, place])
+
+    return signature, codegen
+
+
+@intrinsic
+def store_u64(typingctx: Any, array: Any, position: Any, value: Any) -> Any:
+    """Write eight bytes of a uint8 array from any position on, little-endian, unchecked."""
+    signature = types.void(array, types.int64, types.uint64)
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        address = _address(context, builder, signature.args[0], *arguments[:2])
+        builder.store(arguments[2], builder.bitcast(address, ir.IntType(64).as_pointer())).align = 1
+        return context.get_dummy_value()
+
+    return signature, codegen
+
+
+@intrinsic
+def byte_bits(typingctx: Any, array: Any, position: Any, mask: Any) -> Any:
+    """64 bits of 64 bytes of a uint8 array: bit i is whether array[position + i] has a bit of the mask; unchecked."""
+    signature = types.uint64(array, types.int64, types.uint8)
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kind, small = ir.VectorType(ir.IntType(8), 64), ir.IntType(32)
+        address = _address(context, builder, signature.args[0], *arguments[:2])
+        value = builder.load(builder.bitcast(address, kind.as_pointer()))
+        value.align = 1
+        nothing = ir.Constant(kind, ir.Undefined)
+        first = builder.insert_element(nothing, arguments[2], ir.Constant(small, 0))
+        masks = builder.shuffle_vector(first, nothing, ir.Constant(ir.VectorType(small, 64), [0] * 64))
+        told = builder.icmp_unsigned("!=", builder.and_(value, masks), ir.Constant(kind, [0] * 64))
+        return builder.bitcast(told, ir.IntType(64))
 
     return signature, codegen
 

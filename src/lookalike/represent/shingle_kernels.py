@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookalike.kernels.chosen_hashes import count_before, steps_allowed
-from lookalike.kernels.jit import device, kernel, peek, poke
+from lookalike.kernels.jit import device, fold, kernel, load_u64, peek, poke
 from lookalike.kernels.kinds import array_of, int64, tuple_of, void
 from lookalike.key import TOKEN
 from lookalike.represent.decode import ACCENTS, LOWER
@@ -38,10 +38,13 @@ __all__ = [
     "PUNCTUATION",
     "WHITESPACE",
     "TextScratch",
+    "append_all",
+    "key_parts",
     "scratch_sizes",
     "shingle_rows",
     "shingle_tokens",
     "shingle_words",
+    "word_shingles",
 ]
 
 BAG = 64
@@ -49,6 +52,9 @@ EVERY = 128
 
 _ZERO = np.uint64(0)
 _ONE = np.uint64(1)
+_ONES = np.uint64(2**64 - 1)
+# Tokens of a shingle beyond which a rolling sum is faster, and shingles whose sums are made together, in the cache.
+_LONG_SHINGLE, _BLOCK = 16, 1024
 
 
 class TextScratch(NamedTuple):
@@ -71,24 +77,39 @@ def scratch_sizes(longest: int) -> tuple[int, int, int, int]:
     """Sizes for a row of `longest` bytes: normalised bytes, code points, tokens, slots of the hash table.
 
     Bounds over all code points, checked by tests/represent/test_unicode_table.py: one input byte becomes at most 3
-    bytes of normalised text (an invalid byte becomes U+FFFD), 2 code points on the way, and 1 token.
+    bytes of normalised text (an invalid byte becomes U+FFFD), 2 code points on the way, and 1 token. There is room
+    for some more, since tokens are read off several at a time.
     """
     slots = 16
     while slots < 2 * longest:
         slots *= 2
-    return 3 * longest + PAD, 2 * longest + PAD, longest + 2, slots
+    return 3 * longest + PAD, 2 * longest + PAD, longest + PAD, slots
 
 
 @device
-def _key_parts(key):
+def key_parts(key):
     """The key of spans, and the factor of tokens."""
     return span_key(key), key[TOKEN]
 
 
 @device
-def _word_shingles(s, count, k, key):
-    """s.codes[i] = the hash of the i-th run of k words; how many."""
+def word_shingles(s, count, k, key):
+    """s.codes[i] = the hash of the i-th run of k words; how many.
+
+    All words are hashed as if they had up to eight bytes, and then the longer ones again: which of them are long nobody
+    can foresee, neither can the processor.
+    """
+    length, factor, last = key[0]
+    longer = 0
     for t in range(count):
+        start = np.int64(peek(s.places, t))
+        size = np.int64(peek(s.ends, t)) - start
+        lane = load_u64(s.out, start) & (_ONES >> np.uint64(64 - 8 * min(size, 8)))
+        poke(s.hashes, t, fold(fold((np.uint64(size + 1) * length) ^ lane, factor), last))
+        poke(s.counts, longer, t)
+        longer += np.int64(size > 8)
+    for i in range(longer):
+        t = np.int64(peek(s.counts, i))
         start = np.int64(peek(s.places, t))
         poke(s.hashes, t, hash_span(s.out, start, np.int64(peek(s.ends, t)) - start, _ZERO, key[0]))
     return _token_shingles(s.hashes, count, k, key[1], s.codes)
@@ -108,20 +129,43 @@ def _char_shingles(s, count, k, key):
 
 @device
 def _token_shingles(hashes, count, k, multiplier, codes):
-    """Runs of k tokens: a rolling sum takes in one token and drops the one k back."""
+    """codes[i] = the hash of the tokens i … i + k - 1, or of all if there are fewer than k; how many.
+
+    Σ hash·multiplier^(k - 1 - j) by Horner, one token after another for a block of shingles: no sum waits for another
+    one, so that LLVM makes vector instructions of it.
+    """
+    k = min(k, count)
+    if k == 0:
+        return 0
+    if k > _LONG_SHINGLE:
+        return _rolling_shingles(hashes, count, k, multiplier, codes)
+    n, salt = count - k + 1, np.uint64(k) * GOLDEN
+    for begin in range(0, n, _BLOCK):
+        end = min(begin + _BLOCK, n)
+        for i in range(begin, end):
+            poke(codes, i, peek(hashes, i))
+        for j in range(1, k):
+            for i in range(begin, end):
+                poke(codes, i, peek(codes, i) * multiplier + peek(hashes, i + j))
+        for i in range(begin, end):
+            poke(codes, i, mix(peek(codes, i) + salt))
+    return n
+
+
+@device
+def _rolling_shingles(hashes, count, k, multiplier, codes):
+    """The same by a rolling sum, which takes in one token and drops the one k back: as fast for every k."""
     factor, rolling = _ONE, _ZERO
     for _ in range(k):
         factor *= multiplier
-    k = min(k, count)
     salt = np.uint64(k) * GOLDEN
     for t in range(k):
         rolling = rolling * multiplier + peek(hashes, t)
-    if k > 0:
-        poke(codes, 0, mix(rolling + salt))
+    poke(codes, 0, mix(rolling + salt))
     for t in range(k, count):
         rolling = rolling * multiplier + peek(hashes, t) - peek(hashes, t - k) * factor
         poke(codes, t - k + 1, mix(rolling + salt))
-    return count - k + 1 if k > 0 else 0
+    return count - k + 1
 
 
 @device
@@ -151,7 +195,7 @@ def _find(x, table, mask, left):
 
 
 @device
-def _every(codes, n, values, v):
+def append_all(codes, n, values, v):
     """Append all codes, repeated ones too; how many."""
     for i in range(n):
         x = peek(codes, i)
@@ -173,7 +217,7 @@ def _distinct(codes, n, table, counts, values, v):
         poke(values, v, x)
         v += np.int64(there == _ZERO)
     if left == 0:
-        _every(codes, n, values, begun)
+        append_all(codes, n, values, begun)
         count_before(values, begun, n, table, counts)
         v = begun
         for i in range(n):
@@ -200,7 +244,7 @@ def _counted(codes, n, table, counts, values, v):
             x = mix(x + np.uint64(times) * GOLDEN)
         poke(values, v + i, x)
     if left == 0:
-        _every(codes, n, values, v)
+        append_all(codes, n, values, v)
         count_before(values, v, n, table, counts)
         for i in range(n):
             times = peek(counts, n + i)
@@ -249,16 +293,16 @@ def shingle_words(data, offsets, row, k, flags, key, tables, s, values, row_ends
     those with fewer than k tokens; tally[2] is the number of tokens of the last row. Stops in front of a row that needs
     `shingle_rows` and returns it; otherwise returns the number of rows.
     """
-    parts = _key_parts(key)
+    parts = key_parts(key)
     while row < len(offsets) - 1:
         start, end = offsets[row], offsets[row + 1]
         count, invalid = quick_row(data, start, end, flags & LOWER != 0, tables, s)
         if count < 0:
             break
-        n = _word_shingles(s, count, k, parts)
+        n = word_shingles(s, count, k, parts)
         v = row_ends[row]
         if flags & EVERY:
-            size = _every(s.codes, n, values, v)
+            size = append_all(s.codes, n, values, v)
         else:
             size = _distinct(s.codes, n, s.table, s.counts, values, v)
         row_ends[row + 1] = v + size
@@ -286,12 +330,12 @@ def shingle_rows(
     the shingle among theirs (where a character became several, or a run of digits one, the span takes all of it).
     """
     want_spans = len(spans) > 0
-    parts = _key_parts(key)
+    parts = key_parts(key)
     last = row + 1 if flags & ~(LOWER | EVERY) == 0 else len(offsets) - 1
     while row < last:
         start, end = offsets[row], offsets[row + 1]
         count, invalid = full_row(data, start, end, flags, tables, s, origin, reach, span, want_spans)
-        n = _char_shingles(s, count, k, parts) if flags & CHAR else _word_shingles(s, count, k, parts)
+        n = _char_shingles(s, count, k, parts) if flags & CHAR else word_shingles(s, count, k, parts)
         tally[2] = count
         if want_spans:
             for i in range(n):
@@ -299,7 +343,7 @@ def shingle_rows(
                 spans[i, 1] = span[s.ends[min(i + k, count) - 1] - 1, 1]
         v = row_ends[row]
         if flags & EVERY:
-            size = _every(s.codes, n, values, v)
+            size = append_all(s.codes, n, values, v)
         elif flags & BAG:
             size = _counted(s.codes, n, s.table, s.counts, values, v)
         else:
@@ -338,7 +382,7 @@ def shingle_tokens(hashes, offsets, k, flags, key, s, values, row_ends, fingerpr
                 s.codes[i] = hashes[start + i]
         v = row_ends[row]
         if flags & EVERY:
-            size = _every(s.codes, n, values, v)
+            size = append_all(s.codes, n, values, v)
         elif flags & BAG:
             size = _counted(s.codes, n, s.table, s.counts, values, v)
         else:

@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from lookalike.kernels.jit import device, load_u64, peek, poke, trailing_zeros
+from lookalike.kernels.jit import byte_bits, device, load_u64, peek, poke, trailing_zeros
+from lookalike.kernels.simd import pop_count
 from lookalike.represent.decode import (
     ACCENTS,
     LOWER,
@@ -51,10 +52,9 @@ _STARTS_TOKEN = 3
 _ZERO = np.uint64(0)
 _ONE = np.uint64(1)
 _TOP_BIT = np.uint64(63)
-_TOP_BYTE = np.uint64(56)
 _HIGH_BITS = np.uint64(0x8080808080808080)
-_LOW_BITS = np.uint64(0x0101010101010101)
-_GATHER = np.uint64(0x0102040810204080)
+# Tokens that 64 bytes of text hardly ever have more of.
+_MOSTLY = 12
 
 
 @device
@@ -274,16 +274,6 @@ def _emit(cps, kinds, n, flags, origin, reach, out, marks, span, want_origin):
 
 
 @device
-def _bits(marks, at, shift):
-    """One bit of each of 64 marks, as a 64-bit word: eight marks are gathered by one multiplication."""
-    word = _ZERO
-    for i in range(8):
-        eight = (load_u64(marks, at + 8 * i) >> shift) & _LOW_BITS
-        word |= ((eight * _GATHER) >> _TOP_BYTE) << np.uint64(8 * i)
-    return word
-
-
-@device
 def _cut(marks, n, places, ends):
     """Where each token begins and ends; the number of tokens.
 
@@ -295,18 +285,26 @@ def _cut(marks, n, places, ends):
     count, ended = 0, 0
     before = _ZERO
     for at in range(0, n + 1, 64):
-        inside = _bits(marks, at, _ZERO)
-        forced = _bits(marks, at, _ONE)
+        inside = byte_bits(marks, at, np.uint8(1))
+        forced = byte_bits(marks, at, np.uint8(2))
         shifted = (inside << _ONE) | before
         before = inside >> _TOP_BIT
         begins = inside & (forced | ~shifted)
         stops = shifted & (forced | ~inside)
-        while begins != _ZERO:
-            poke(places, count, at + trailing_zeros(begins))
+        begun, over = pop_count(begins), pop_count(stops)
+        # As many as there mostly are, whether they are there or not: what is too much is written over by the next ones.
+        # A loop that ends with the last one ends in another place each time, which the processor does not foresee.
+        for i in range(_MOSTLY):
+            poke(places, count + i, at + trailing_zeros(begins))
+            poke(ends, ended + i, at + trailing_zeros(stops))
             begins &= begins - _ONE
-            count += 1
-        while stops != _ZERO:
-            poke(ends, ended, at + trailing_zeros(stops))
             stops &= stops - _ONE
-            ended += 1
+        for i in range(_MOSTLY, begun):
+            poke(places, count + i, at + trailing_zeros(begins))
+            begins &= begins - _ONE
+        for i in range(_MOSTLY, over):
+            poke(ends, ended + i, at + trailing_zeros(stops))
+            stops &= stops - _ONE
+        count += begun
+        ended += over
     return count

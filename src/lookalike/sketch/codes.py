@@ -49,13 +49,14 @@ _SAMPLE_SEED = 0x434F_4445_5341_4D50
 @device
 def code_row(slots, item, codes, row, first):
     """codes[row, first : first + 4] = the code of an item; see `code_rows`."""
-    for word in range(first, first + CODE_WORDS):
-        codes[row, word] = np.uint64(0)
-    for j in range(min(slots.shape[1], CODE_NUMBERS)):
-        slot = mix(np.uint64(slots[item, j]) + np.uint64(j + 1) * GOLDEN)
-        place, word = np.uint64(j & 63), first + (j >> 6)
-        codes[row, word] |= (slot & _ONE) << place
-        codes[row, word + 2] |= ((slot & _SECOND) >> _ONE) << place
+    for word in range(2):
+        lowest, second = np.uint64(0), np.uint64(0)
+        for j in range(64 * word, min(slots.shape[1], 64 * word + 64)):
+            slot = mix(np.uint64(slots[item, j]) + np.uint64(j + 1) * GOLDEN)
+            place = np.uint64(j & 63)
+            lowest |= (slot & _ONE) << place
+            second |= ((slot & _SECOND) >> _ONE) << place
+        codes[row, first + word], codes[row, first + word + 2] = lowest, second
 
 
 @kernel(void(array_of(np.uint32, 2, readonly=True), array_of(np.uint64, 2)))

@@ -17,11 +17,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from lookalike.kernels.jit import kernel
+from lookalike.kernels.jit import device, kernel
 from lookalike.spec import GOLDEN, mix
 from lookalike.types import Sets, U32Array
 
-__all__ = ["EMPTY_SLOT", "constants", "minhash_rows", "sketch_sets"]
+__all__ = ["EMPTY_SLOT", "constants", "minhash_row", "minhash_rows", "sketch_sets"]
 
 # The slots of an item without elements. Such an item has no band keys, so this value is never compared.
 EMPTY_SLOT = np.uint32(0xFFFFFFFF)
@@ -45,40 +45,45 @@ def constants(slots: int, seed: int) -> tuple[U32Array, U32Array]:
     return a, b
 
 
+@device
+def minhash_row(values, at, end, a, b, signatures, row):
+    """signatures[row] = the sketch of values[at:end], in which an element may stand more than once."""
+    slots = len(a)
+    signature = signatures[row]
+    for j in range(slots):
+        signature[j] = EMPTY_SLOT
+    while at + 8 <= end:
+        x0 = np.uint32(values[at] >> _SHIFT)
+        x1 = np.uint32(values[at + 1] >> _SHIFT)
+        x2 = np.uint32(values[at + 2] >> _SHIFT)
+        x3 = np.uint32(values[at + 3] >> _SHIFT)
+        x4 = np.uint32(values[at + 4] >> _SHIFT)
+        x5 = np.uint32(values[at + 5] >> _SHIFT)
+        x6 = np.uint32(values[at + 6] >> _SHIFT)
+        x7 = np.uint32(values[at + 7] >> _SHIFT)
+        for j in range(slots):
+            p, q = a[j], b[j]
+            m0 = min(np.uint32(p * x0 + q), np.uint32(p * x1 + q))
+            m1 = min(np.uint32(p * x2 + q), np.uint32(p * x3 + q))
+            m2 = min(np.uint32(p * x4 + q), np.uint32(p * x5 + q))
+            m3 = min(np.uint32(p * x6 + q), np.uint32(p * x7 + q))
+            signature[j] = min(signature[j], min(min(m0, m1), min(m2, m3)))
+        at += 8
+    while at < end:
+        x = np.uint32(values[at] >> _SHIFT)
+        for j in range(slots):
+            signature[j] = min(signature[j], np.uint32(a[j] * x + b[j]))
+        at += 1
+
+
 @kernel(
     "void(Array(uint64,1,'C',readonly=True), Array(int64,1,'C',readonly=True), "
     "Array(uint32,1,'C',readonly=True), Array(uint32,1,'C',readonly=True), uint32[:,::1])"
 )
 def minhash_rows(values, offsets, a, b, signatures):
     """signatures[i, j] = min over x in row i of (a[j]·(x >> 32) + b[j]) mod 2³²."""
-    slots = len(a)
     for row in range(len(offsets) - 1):
-        signature = signatures[row]
-        for j in range(slots):
-            signature[j] = EMPTY_SLOT
-        at, end = offsets[row], offsets[row + 1]
-        while at + 8 <= end:
-            x0 = np.uint32(values[at] >> _SHIFT)
-            x1 = np.uint32(values[at + 1] >> _SHIFT)
-            x2 = np.uint32(values[at + 2] >> _SHIFT)
-            x3 = np.uint32(values[at + 3] >> _SHIFT)
-            x4 = np.uint32(values[at + 4] >> _SHIFT)
-            x5 = np.uint32(values[at + 5] >> _SHIFT)
-            x6 = np.uint32(values[at + 6] >> _SHIFT)
-            x7 = np.uint32(values[at + 7] >> _SHIFT)
-            for j in range(slots):
-                p, q = a[j], b[j]
-                m0 = min(np.uint32(p * x0 + q), np.uint32(p * x1 + q))
-                m1 = min(np.uint32(p * x2 + q), np.uint32(p * x3 + q))
-                m2 = min(np.uint32(p * x4 + q), np.uint32(p * x5 + q))
-                m3 = min(np.uint32(p * x6 + q), np.uint32(p * x7 + q))
-                signature[j] = min(signature[j], min(min(m0, m1), min(m2, m3)))
-            at += 8
-        while at < end:
-            x = np.uint32(values[at] >> _SHIFT)
-            for j in range(slots):
-                signature[j] = min(signature[j], np.uint32(a[j] * x + b[j]))
-            at += 1
+        minhash_row(values, offsets[row], offsets[row + 1], a, b, signatures, row)
 
 
 def sketch_sets(sets: Sets, a: U32Array, b: U32Array) -> U32Array:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from lookalike.kernels.chosen_hashes import sort_pairs, steps_allowed
-from lookalike.kernels.jit import device, kernel
+from lookalike.kernels.jit import device, kernel, peek, poke
 from lookalike.types import F64Array, I64Array, U64Array
 
 __all__ = ["jaccard", "jaccard_pairs", "similarities", "sort_row", "sort_rows", "sort_sets"]
@@ -30,26 +30,30 @@ def sort_row(values, start, n, spare, counts):
         bits += 1
     shift = np.uint64(64 - bits)
     for i in range(1 << bits):
-        counts[i] = 0
+        poke(counts, i, 0)
     for i in range(n):
-        counts[np.int64(values[start + i] >> shift)] += 1
+        bucket = np.int64(peek(values, start + i) >> shift)
+        poke(counts, bucket, peek(counts, bucket) + 1)
     before = 0
     for i in range(1 << bits):
-        before, counts[i] = before + counts[i], before
+        there = peek(counts, i)
+        poke(counts, i, before)
+        before += there
     for i in range(n):
-        x = values[start + i]
+        x = peek(values, start + i)
         bucket = np.int64(x >> shift)
-        spare[counts[bucket]] = x
-        counts[bucket] += 1
+        place = peek(counts, bucket)
+        poke(spare, place, x)
+        poke(counts, bucket, place + 1)
     left = steps_allowed(n)
     for i in range(n):
-        x = spare[i]
+        x = peek(spare, i)
         j = start + i
-        while j > start and values[j - 1] > x and left > 0:
-            values[j] = values[j - 1]
+        while j > start and peek(values, j - 1) > x and left > 0:
+            poke(values, j, peek(values, j - 1))
             j -= 1
             left -= 1
-        values[j] = x
+        poke(values, j, x)
     if left == 0:
         sort_pairs(values[start : start + n], spare[:n])
 
