@@ -238,8 +238,9 @@ class FileSource:
         only: Flags | None = None,
     ) -> Iterator[Batch]:
         """Read the rows; see `Source.batches`."""
-        for piece in self.pieces(columns, on_read, expect=expect, only=only):
-            yield from piece.load()
+        with contextlib.closing(self._read_ahead()) as ahead:
+            for piece in self._pieces(ahead, columns, one_at_a_time(on_read), expect, only, alone=True):
+                yield from piece.load()
 
     def pieces(
         self,
@@ -250,10 +251,13 @@ class FileSource:
         only: Flags | None = None,
     ) -> Iterator[Piece]:
         """The rows in pieces; see `Source.pieces`."""
+        with contextlib.closing(self._read_ahead()) as ahead:
+            yield from self._pieces(ahead, columns, one_at_a_time(on_read), expect, only)
+
+    def _read_ahead(self) -> ReadAhead:
         # A file that is read ahead holds three blocks, all of them together what batches may.
         files = min(self._threads, 4 * self._threads * self._batch_bytes // (3 * BLOCK_BYTES))
-        with contextlib.closing(ReadAhead(self.places, files)) as ahead:
-            yield from self._pieces(ahead, columns, one_at_a_time(on_read), expect, only)
+        return ReadAhead(self.places, files)
 
     def _pieces(
         self,
@@ -262,6 +266,8 @@ class FileSource:
         on_read: OnRead | None,
         expect: Mapping[str, Any] | None,
         only: Flags | None,
+        *,
+        alone: bool = False,
     ) -> Iterator[Piece]:
         number = 0
         last = self._end if self._whole else None
@@ -270,7 +276,7 @@ class FileSource:
                 break
             start = self._mark(index, number)
             self.watch.check(index)
-            reading = self.reading(index, columns, on_read, expect, only, start)
+            reading = replace(self.reading(index, columns, on_read, expect, only, start), alone=alone)
             place = ahead.take(index)
             with contextlib.closing(formats.reader(place.format).pieces(place, reading)) as pieces:
                 for piece in pieces:

@@ -96,6 +96,7 @@ class Reading:
         checked: an earlier pass found these columns in this file.
         guess: the types that JSONL columns have in the first block of the input, to try first.
         threads: how many work on the pieces.
+        alone: whether one thread reads all pieces, however many may be busy: what can be parsed by others then is.
         ranges: where the lines of a file are, if it was looked through.
         memory: bytes that may be held; a row that is too large for it is an error. None for no limit.
         on_undivided: told the first row of what is large, and which threads can not share.
@@ -113,6 +114,7 @@ class Reading:
     guess: Mapping[str, Any] = field(default_factory=dict)
     memory: int | None = None
     threads: int = 1
+    alone: bool = False
     ranges: list[LineRange] | None = None
     on_undivided: Callable[[int], None] = lambda _: None
 

@@ -268,19 +268,23 @@ class Parser:
                 return None
         if not checked:
             return None
-        return _read(data, pa.schema([(name, self._type(name)) for name in self._columns]), "ignore")
+        return self._read(data, pa.schema([(name, self._type(name)) for name in self._columns]), "ignore")
 
     def _inferred(self, data: bytes, checked: bool) -> pa.Table:
         """Parse with the types that Arrow finds, except for dates."""
         told = {name: self.reading.fixed[name] for name in self._columns if name in self.reading.fixed}
-        table = _read(data, pa.schema(list(told.items())) if told and checked else None, "infer")
+        table = self._read(data, pa.schema(list(told.items())) if told and checked else None, "infer")
         if not checked:
             self._check(table.schema.names)
         found = {field.name: field.type for field in table.schema}
         types = {name: told.get(name, _undated(found.get(name, pa.null()))) for name in self._columns}
         if any(found.get(name) != kind for name, kind in types.items()):
-            return _read(data, pa.schema(list(types.items())), "ignore")
+            return self._read(data, pa.schema(list(types.items())), "ignore")
         return table.select(list(self._columns))
+
+    def _read(self, data: bytes, schema: pa.Schema | None, others: str) -> pa.Table:
+        """Arrow's parser, on threads of its own only where ours have nothing to parse, and are more than one."""
+        return _read(data, schema, others, threads=self.reading.alone and self.reading.threads > 1)
 
     def _check(self, names: list[str]) -> None:
         for column in self._columns:
@@ -324,7 +328,7 @@ def _rows_in(block: Block, lines: Lines | None = None) -> int | None:
     return len(lines)
 
 
-def _read(data: bytes, schema: pa.Schema | None, others: str, threads: bool = True) -> pa.Table:
+def _read(data: bytes, schema: pa.Schema | None, others: str, *, threads: bool) -> pa.Table:
     """Arrow's parser. A line longer than its blocks is met by one block for everything."""
     options = pj.ParseOptions(explicit_schema=schema, unexpected_field_behavior=others)
     try:
