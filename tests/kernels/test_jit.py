@@ -74,6 +74,16 @@ def test_a_kernel_keeps_its_name_and_what_it_says(tmp_path: Path) -> None:
     assert twice.python(4) == 8
 
 
+def test_a_brief_kernel_keeps_the_interpreter_lock_and_others_do_not() -> None:
+    def twice(x: int) -> int:
+        return 2 * x
+
+    for brief in (False, True):
+        code = compiling.object_code("twice", twice, "int64(int64)", brief)
+        assert (b"PyEval_SaveThread" in code) == (b"PyEval_RestoreThread" in code) == (not brief)
+    assert Kernel(twice, "int64(int64)", brief=True)(4) == 8
+
+
 @pytest.mark.usefixtures("listeners")
 def test_a_kernel_is_compiled_at_its_first_call_and_never_again(tmp_path: Path, compiled: list[str]) -> None:
     twice = load(write(tmp_path)).twice

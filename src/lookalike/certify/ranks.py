@@ -33,7 +33,7 @@ def rank_items(items, seed, ranks):
         ranks[i] = rank_of(items[i], state)
 
 
-@kernel(int64(int64, _NUMBERS, uint64, uint64, array_of(np.uint64)))
+@kernel(int64(int64, _NUMBERS, uint64, uint64, array_of(np.uint64)), brief=True)
 def sampled_ranks(first, offsets, seed, limit, ranks):
     """ranks[0 … n) = those of the items first, first + 1, … that have elements, up to the limit. Returns n."""
     state = mix(seed ^ C1)
@@ -53,7 +53,7 @@ def ranks_of(items: I64Array, seed: int) -> U64Array:
     return ranks
 
 
-@kernel(int64(_NUMBERS, float64, uint64, array_of(np.int64)))
+@kernel(int64(_NUMBERS, float64, uint64, array_of(np.int64)), brief=True)
 def draw_rows(rows, number, seed, places):
     """places[0 … n) = the drawn items, one of each drawn row; `rows` are those of the items, ascending. Returns n."""
     state, other = mix(seed ^ C1), mix(seed ^ np.uint64(1) ^ C1)

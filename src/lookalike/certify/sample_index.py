@@ -512,7 +512,7 @@ def leave_items(places, threshold, m):
         _leave(place, threshold, m)
 
 
-@kernel(void(_OFFSETS, int64, array_of(np.int64)))
+@kernel(void(_OFFSETS, int64, array_of(np.int64)), brief=True)
 def measure_rows(offsets, begin, extent):
     """extent = the most elements of any set, and how many sets from row `begin` on have elements."""
     extent[0] = extent[1] = 0

@@ -22,7 +22,7 @@ from lookalike.errors import InputError, OptionError
 _TIMES_HELD = 6
 _LARGEST_GROUP = 1 << 30
 _BATCH_BYTES = 4 << 20
-_DECODED_BYTES = 8 << 20
+_DECODED_BYTES = 6 << 20
 _BATCH_ROWS = 16_384
 _AHEAD_BYTES = 32 << 20
 # A block of lines that is made, and one that waits to be written.

@@ -52,7 +52,7 @@ class _Library(CPUCodeLibrary):  # type: ignore[misc]
 
 
 @global_compiler_lock
-def object_code(name: str, function: Callable[..., Any], signature: Any) -> bytes:
+def object_code(name: str, function: Callable[..., Any], signature: Any, brief: bool = False) -> bytes:
     """The machine code of a kernel and of the way into it."""
     typing_context, context = cpu_target.typing_context, cpu_target.target_context
     typing_context.refresh()
@@ -65,7 +65,7 @@ def object_code(name: str, function: Callable[..., Any], signature: Any) -> byte
     compiled = compiler.compile_extra(
         typing_context, context, function, arguments, result, flags, {}, library=library
     )  # fmt: skip
-    add_entry(library, context, compiled.fndesc, arguments, result)
+    add_entry(library, context, compiled.fndesc, arguments, result, brief=brief)
     library.finalize()
     return library.code
 

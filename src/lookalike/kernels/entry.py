@@ -1,8 +1,8 @@
 """The way into a kernel: a function in machine code that Python calls as it calls its own built-in ones.
 
-It reads the arguments (arrays where they lie, numbers, named tuples of arrays), releases the interpreter lock, calls
-the kernel in Numba's calling convention, and makes a Python object of the result. All of that is part of the object
-code of the kernel, so that a later process can call it without Numba (`loading.py`).
+It reads the arguments (arrays where they lie, numbers, named tuples of arrays), releases the interpreter lock unless
+the kernel is brief, calls it in Numba's calling convention, and makes a Python object of the result. All of that is
+part of the object code of the kernel, so that a later process can call it without Numba (`loading.py`).
 
 Whatever goes wrong is left to a Python function, the `self` of the built-in one. It is called with the number of an
 argument that is not what the kernel takes, with -1 if there are too few or too many of them, or with the error that the
@@ -28,11 +28,11 @@ _OBJECT = _BYTE.as_pointer()
 _NOTHING = ir.Constant(_OBJECT, None)
 
 
-def add_entry(library: Any, context: Any, descriptor: Any, arguments: Any, result: Any) -> None:
-    """Add the entry of the kernel that `descriptor` describes to its library."""
+def add_entry(library: Any, context: Any, descriptor: Any, arguments: Any, result: Any, *, brief: bool) -> None:
+    """Add the entry of the kernel that `descriptor` describes to its library; a brief one keeps the lock."""
     module = library.create_ir_module("entry")
     kind = ir.FunctionType(_OBJECT, [_OBJECT, _OBJECT.as_pointer(), _WORD])
-    _WayIn(context, ir.Function(module, kind, ENTRY)).build(descriptor, arguments, result)
+    _WayIn(context, ir.Function(module, kind, ENTRY)).build(descriptor, arguments, result, brief)
     library.add_ir_module(module)
 
 
@@ -80,7 +80,7 @@ class _WayIn(_Emitter):
             self.call("PyErr_Clear", ir.VoidType())
             self._complain(self.call("PyLong_FromLongLong", _OBJECT, self.told))
 
-    def build(self, descriptor: Any, arguments: Any, result: Any) -> None:
+    def build(self, descriptor: Any, arguments: Any, result: Any, brief: bool) -> None:
         """Read the arguments, call, give back the result."""
         builder = self.builder
         _, given, count = self.function.args
@@ -88,10 +88,11 @@ class _WayIn(_Emitter):
         values = []
         for number, kind in enumerate(arguments):
             values.append(self._read(builder.load(builder.gep(given, [_WORD(number)])), kind, number))
-        thread = self.call("PyEval_SaveThread", _OBJECT)
+        thread = None if brief else self.call("PyEval_SaveThread", _OBJECT)
         called = self.context.declare_function(self.module, descriptor)
         status, value = self.context.call_conv.call_function(builder, called, result, arguments, values)
-        self.call("PyEval_RestoreThread", ir.VoidType(), thread)
+        if thread is not None:
+            self.call("PyEval_RestoreThread", ir.VoidType(), thread)
         with builder.if_then(status.is_error, likely=False):
             self._pass_on(status)
         builder.ret(self._boxed(value, result))

@@ -58,11 +58,12 @@ def on_compile(listener: Callable[[], None]) -> None:
 class Kernel:
     """A compiled function with one signature, loaded or compiled at its first call."""
 
-    def __init__(self, function: Callable[..., Any], signature: Signature | str) -> None:
+    def __init__(self, function: Callable[..., Any], signature: Signature | str, brief: bool = False) -> None:
         self.__doc__ = function.__doc__
         self.__name__ = function.__name__
         self.python = function
         self.signature = signature
+        self.brief = brief
         self._entry: Callable[..., Any] | None = None
 
     def __call__(self, *arguments: Any) -> Any:
@@ -78,7 +79,7 @@ class Kernel:
 
     def _place(self) -> KernelFile:
         name = f"{self.python.__module__}.{self.python.__qualname__}"
-        digest = digest_of(self.python, str(self.signature), _machinery())
+        digest = digest_of(self.python, f"{self.signature}{' brief' if self.brief else ''}", _machinery())
         return KernelFile(self.python.__code__.co_filename, name, digest)
 
     def _kept(self, place: KernelFile) -> Callable[..., Any] | None:
@@ -100,7 +101,7 @@ class Kernel:
         from lookalike.kernels.compiling import object_code
 
         try:
-            code = object_code(self.__name__, self.python, self.signature)
+            code = object_code(self.__name__, self.python, self.signature, self.brief)
             entry = self._loaded(code)
         except Exception as error:  # of the kernel itself, which Numba will raise again, or of our way around Numba
             entry, code = self._left_to_numba(" ".join(str(error).split())), _LEFT_TO_NUMBA
@@ -122,11 +123,15 @@ def _machinery() -> str:
     return "".join(Path(__file__).with_name(f"{name}.py").read_text(encoding="utf-8") for name in modules)
 
 
-def kernel(signature: Signature | str) -> Callable[[Callable[..., Any]], Kernel]:
-    """Declare a kernel: arrays in, arrays out, no Python objects."""
+def kernel(signature: Signature | str, *, brief: bool = False) -> Callable[[Callable[..., Any]], Kernel]:
+    """Declare a kernel: arrays in, arrays out, no Python objects.
+
+    A `brief` one, of some microseconds, keeps the interpreter lock: where many threads want it, it takes longer to get
+    it back.
+    """
 
     def declare(function: Callable[..., Any]) -> Kernel:
-        return Kernel(function, signature)
+        return Kernel(function, signature, brief)
 
     return declare
 
