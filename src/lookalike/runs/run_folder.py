@@ -23,6 +23,7 @@ import contextlib
 import hashlib
 import json
 import os
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
@@ -325,18 +326,34 @@ def write_run(
             finished[file.name] = file, checksum(run.partial / "kept" / file.name)
             run.work.finish("kept", [[asdict(each), found] for each, found in finished.values()])
 
-    # The tables are soon made, and may have been left by an earlier process: they are made anew.
+    # The tables are soon made, and may have been left by an earlier process: they are made anew. They and the report
+    # are plain Python, which threads that copy would have to wait for; towards the end most of these are idle.
     config, items = result.found.config, result.found.counts.items
-    with ThreadPoolExecutor(1, "lookalike-tables") as beside:
-        told = beside.submit(_told, result, run, SILENT) if config.budget.tables_beside(items) else None
+    mostly_copied = threading.Event()
+    with ThreadPoolExecutor(1, "lookalike-tables") as beside, _set_at_last(mostly_copied):
+        told = beside.submit(_told_after, mostly_copied, result, run) if config.budget.tables_beside(items) else None
         copied = result.write_kept(
-            run.partial / "kept", annotate=annotate, progress=progress, into=True,
+            run.partial / "kept", annotate=annotate, progress=progress, into=True, mostly_read=mostly_copied.set,
             finished={name: file for name, (file, _) in finished.items()}, on_file=on_file,
         )  # fmt: skip
+        mostly_copied.set()
         report = _told(result, run, progress) if told is None else told.result()
     report |= {"recut": copied.recut, "replaced": copied.replaced} | closing()
     run.finish(describe_result(result, run.path, report, copied.files), report)
     return report
+
+
+@contextlib.contextmanager
+def _set_at_last(event: threading.Event) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        event.set()
+
+
+def _told_after(event: threading.Event, result: Dedup, run: RunFolder) -> dict[str, Any]:
+    event.wait()
+    return _told(result, run, SILENT)
 
 
 def _told(result: Dedup, run: RunFolder, progress: Progress) -> dict[str, Any]:
