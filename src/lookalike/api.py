@@ -15,7 +15,7 @@ from typing import Any, Literal, Unpack
 
 from lookalike.config import make_config
 from lookalike.engines.local.pipeline import Found, find
-from lookalike.engines.local.planning import plan_for
+from lookalike.engines.local.sampled_plan import plan_for
 from lookalike.errors import OptionError
 from lookalike.index.index_run import IndexRun, open_index_run
 from lookalike.io import Source, open_source

@@ -14,8 +14,8 @@ import numpy as np
 from lookalike import __version__
 from lookalike.config import WEIGHTS
 from lookalike.engines.local.pipeline import Found
-from lookalike.engines.local.planning import more_memory
 from lookalike.engines.local.result_tables import ids_of
+from lookalike.engines.planning import more_memory
 from lookalike.errors import CertificateError
 from lookalike.io.reading.images import ImageSource
 from lookalike.items.from_rows import Items

@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 import lookalike
+import lookalike.engines.giants
 import lookalike.engines.local.connecting
-import lookalike.engines.local.giants
 import lookalike.engines.local.pipeline
 from lookalike.cluster.components import components, roots, unite
 from lookalike.collide.group import Groups
 from lookalike.config import make_config
+from lookalike.engines.giants import Lists
 from lookalike.engines.local.connecting import Connecting
-from lookalike.engines.local.giants import Lists
 from lookalike.engines.local.pipeline import Found, find
 from lookalike.engines.local.store.stored_rows import StoredRows
 from lookalike.io import open_source

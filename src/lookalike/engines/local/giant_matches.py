@@ -19,8 +19,8 @@ import numpy as np
 from lookalike.budget import Budget, Limits
 from lookalike.collide.buckets import Buckets, Likeness, Pairs, Task
 from lookalike.collide.group import Groups
+from lookalike.engines.giants import BucketLists, Join, Lists
 from lookalike.engines.local.connecting import Connecting
-from lookalike.engines.local.giants import BucketLists, Join, Lists
 from lookalike.engines.local.held_parts import HeldPart
 from lookalike.engines.local.leading import Leading
 from lookalike.engines.local.noting import Noting

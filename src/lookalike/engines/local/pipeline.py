@@ -27,13 +27,13 @@ from lookalike.engines.local.match_checks import check_matches
 from lookalike.engines.local.matched import Matched, matches_file
 from lookalike.engines.local.noting import noting_for
 from lookalike.engines.local.parts import fold_items, group_items
-from lookalike.engines.local.planning import Expected, announcement, count_rows, plan_again, plan_run
 from lookalike.engines.local.room import give_back_memory
 from lookalike.engines.local.run_audit import Auditing
 from lookalike.engines.local.run_context import RunContext
 from lookalike.engines.local.sketch_pass import Sketched, sketch
 from lookalike.engines.local.specimens import choose
 from lookalike.engines.local.store.work_folder import Work
+from lookalike.engines.planning import Expected, announcement, count_rows, plan_again, plan_run
 from lookalike.errors import OptionError
 from lookalike.io.source import Source
 from lookalike.items.collection import Collection, open_collection

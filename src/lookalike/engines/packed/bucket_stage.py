@@ -1,0 +1,168 @@
+"""The second stage: one task has all entries of its keys, and all items of its fingerprints.
+
+    entries ── fold ── group ──┬─▶ pairs    (item, item, bands in which they met) to the task of the smaller item
+                               └─▶ giants   items of buckets with too many to compare, to one task more
+    prints  ── group ──────────┬─▶ copies   each leader with its copies, to the task of the leader
+                               └─▶ clashes  items that share half of a fingerprint, and are not identical
+
+Identical items share all their keys, so those that are here in one bucket are all there are, and the least leads. They
+are told by half of their fingerprints. That two different items share that half happens by accident once in 10¹⁹ pairs,
+and by intent where somebody knows the seed. Where it does, the task of the fingerprints sees it: those items are named,
+and this stage is done again with the leader of each of them (`known`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.collide.buckets import Buckets
+from lookalike.collide.fold import lead_buckets
+from lookalike.collide.group import Groups, group
+from lookalike.engines.packed.blobs import Arrays1D, BatchWriter, by_number, of_one_task
+from lookalike.engines.packed.numbering import part_of_item
+from lookalike.engines.packed.tallies import Tallies
+from lookalike.types import BoolArray, I64Array, U16Array, U32Array, U64Array
+
+__all__ = ["KINDS", "BucketStage", "pack_pairs", "unpack_bands"]
+
+KINDS = ("pairs", "giants", "copies", "clashes", "counts")
+_CHUNK = 1 << 18
+
+
+@dataclass(frozen=True)
+class BucketStage:
+    """What a task does with its keys and fingerprints.
+
+    Attributes:
+        parts: how many tasks there are.
+        bands: how many bands items meet in; 0 where all pairs are compared, or none.
+        most: the largest bucket whose pairs are compared.
+        whole: whether all items are compared with all others, as those of giant buckets are.
+        known: items that share half of a fingerprint with others, ascending, and the leader of each.
+    """
+
+    parts: int
+    bands: int
+    most: int
+    whole: bool
+    known: tuple[I64Array, I64Array] = (np.empty(0, np.int64), np.empty(0, np.int64))
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        _, found = of_one_task(batches, ["entries", "prints"])
+        entries, prints = found["entries"], found["prints"]
+        out, tallies = BatchWriter(KINDS), Tallies()
+        if prints:
+            self._fold(prints, out, tallies)
+        prints.clear()
+        if entries:
+            yield from self._meet(entries, out, tallies)
+        out.add("counts", 0, tallies.packed())
+        yield from out.rest()
+
+    def _fold(self, blobs: list[Arrays1D], out: BatchWriter, tallies: Tallies) -> None:
+        """Identical items under their first."""
+        numbers = np.concatenate([blob["base"][0] + blob["items"].astype(np.int64) for blob in blobs])
+        order = np.argsort(numbers)
+        numbers = numbers[order]
+        first, second, full = (
+            np.concatenate([blob[name] for blob in blobs])[order] for name in ("first", "second", "full")
+        )
+        leader = np.arange(len(numbers), dtype=np.uint32)
+        halves = group(first.copy(), leader.copy(), np.zeros(len(numbers), np.bool_), most=len(numbers))
+        lead_buckets(halves.members, halves.starts, second[halves.members], leader)
+        led = leader != np.arange(len(leader), dtype=np.uint32)
+        tallies.add("identical", int(led.sum()))
+        self._tell_clashes(numbers, leader, halves, out)
+        if self.whole:
+            out.add("giants", self.parts, {"items": numbers[~led & (full > 0)]})
+        if led.any():
+            sizes = np.bincount(leader, minlength=len(leader))
+            tallies.add("within", int((sizes * (sizes - 1) // 2).sum()))
+            in_folds = np.flatnonzero(sizes[leader] > 1)
+            self._add_copies(numbers[leader[in_folds]], numbers[in_folds], out)
+
+    def _tell_clashes(self, numbers: I64Array, leader: U32Array, halves: Groups, out: BatchWriter) -> None:
+        """Items of buckets that have more than one leader."""
+        bucket = np.repeat(np.arange(len(halves)), np.diff(halves.starts))
+        leaders = leader[halves.members]
+        clash = np.zeros(len(halves), np.bool_)
+        clash[bucket[leaders != leaders[halves.starts[bucket]]]] = True
+        mine = halves.members[clash[bucket]]
+        if len(mine):
+            out.add("clashes", 0, {"items": numbers[mine], "leaders": numbers[leader[mine]]})
+
+    def _add_copies(self, leaders: I64Array, items: I64Array, out: BatchWriter) -> None:
+        """Pairs (leader, item), the leader itself included, by the task of the leader."""
+        order = np.lexsort((items, leaders))
+        leaders, items = leaders[order], items[order]
+        for each, mine in by_number(part_of_item(leaders, self.parts)):
+            out.add("copies", each, {"leaders": leaders[mine], "items": items[mine]})
+
+    def _meet(self, blobs: list[Arrays1D], out: BatchWriter, tallies: Tallies) -> Iterator[pa.RecordBatch]:
+        """The pairs that share a bucket, and the items of giant ones."""
+        numbers = np.concatenate([blob["base"][0] + blob["items"].astype(np.int64) for blob in blobs])
+        items, first, local = np.unique(numbers, return_index=True, return_inverse=True)
+        del numbers
+        prints: U64Array = np.concatenate([blob["prints"] for blob in blobs])[first]
+        leads = self._leads(items, prints)
+        keys = np.concatenate([blob["keys"] for blob in blobs])
+        band = np.concatenate([np.repeat(np.arange(self.bands, dtype=np.uint16), blob["counts"]) for blob in blobs])
+        blobs.clear()
+        stays = leads[local]
+        keys, members, band = keys[stays], local[stays].astype(np.uint32), band[stays]
+        giant = np.zeros(len(items), np.bool_)
+        buckets = Buckets(len(items), self._grouped(keys, members, band, giant, tallies))
+        del keys, local, members, band
+        tallies.add("entries", int(stays.sum()))
+        if giant.any():
+            out.add("giants", self.parts, {"items": items[giant]})
+        for left, right in buckets.candidates(giant, chunk=_CHUNK):
+            ends, bands = buckets.hits(left, right)
+            pack_pairs(items[left], items[right], ends, bands, self.parts, out)
+            yield from out.full()
+
+    def _leads(self, items: I64Array, prints: U64Array) -> BoolArray:
+        """Which items are the first of their kind."""
+        leads = np.zeros(len(items), np.bool_)
+        # Items ascend, and so the first with a fingerprint is the least.
+        leads[np.unique(prints, return_index=True)[1]] = True
+        known, leaders = self.known
+        if len(known):
+            at = np.minimum(np.searchsorted(known, items), len(known) - 1)
+            named = known[at] == items
+            leads[named] = leaders[at[named]] == items[named]
+        return leads
+
+    def _grouped(
+        self, keys: U64Array, items: U32Array, band: U16Array, giant: BoolArray, tallies: Tallies
+    ) -> list[Groups]:
+        """The buckets of each band."""
+        order = np.lexsort((items, band))
+        ends = np.cumsum(np.bincount(band, minlength=self.bands))
+        found = []
+        for number in range(self.bands):
+            mine = order[(ends[number - 1] if number else 0) : ends[number]]
+            buckets = group(keys[mine], items[mine], giant, most=self.most)
+            tallies.add("giant_buckets", buckets.giants)
+            tallies.largest("bucket", buckets.largest)
+            found.append(buckets)
+        return found
+
+
+def pack_pairs(left: I64Array, right: I64Array, ends: I64Array, bands: U16Array, parts: int, out: BatchWriter) -> None:
+    """Pairs of items with the bands in which they met, by the task of the left one."""
+    counts = np.diff(ends).astype(np.uint16)
+    for each, mine in by_number(part_of_item(left, parts)):
+        arrays: Arrays1D = {"left": left[mine], "right": right[mine], "hits": counts[mine]}
+        out.add("pairs", each, arrays | {"bands": unpack_bands(ends, bands, mine)})
+
+
+def unpack_bands(ends: I64Array, bands: U16Array, some: I64Array) -> U16Array:
+    """The bands of some pairs, one after another: of pair i they are bands[ends[i] : ends[i + 1]]."""
+    counts = ends[some + 1] - ends[some]
+    starts = np.concatenate([[0], np.cumsum(counts)[:-1]]).astype(np.int64)
+    return bands[np.repeat(ends[some] - starts, counts) + np.arange(int(counts.sum()))]
