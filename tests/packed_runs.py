@@ -11,9 +11,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from lookalike.cluster.keep import parse_keep
 from lookalike.config import make_config
+from lookalike.engines.packed.blobs import blobs
+from lookalike.engines.packed.keep_keys import KeepKeys
 from lookalike.engines.packed.numbering import NUMBER, POSITION_BITS, Numbering
 from lookalike.engines.packed.one_process import OneProcess, Parts
+from lookalike.engines.packed.packed_clusters import find_clusters, list_clusters
 from lookalike.engines.packed.packed_job import PackedJob
 from lookalike.engines.packed.unfold_stage import WHOLE
 from lookalike.engines.planning import plan_run
@@ -21,7 +25,7 @@ from lookalike.io import open_source
 from lookalike.items.collection import open_collection
 from lookalike.measure_table import form_named
 
-__all__ = ["listed", "numbered", "packed_job"]
+__all__ = ["clustered", "listed", "numbered", "packed_job"]
 
 
 def numbered(table: pa.Table, cuts: Sequence[int], batch: int = 97) -> Parts:
@@ -41,7 +45,8 @@ def packed_job(table: pa.Table, folder: Path, parts: int = 3, *, verb: str = "pa
     config = replace(config, measure=config.measure or form_named(collection.items.form).measure)
     plan, _ = plan_run(collection, config, None, verb=verb)
     recipe = collection.items.recipe.planned(plan)
-    return PackedJob(OneProcess(folder), collection.items, config, plan, recipe, parts)
+    keep = KeepKeys.of(parse_keep(config.keep), table.schema)
+    return PackedJob(OneProcess(folder), collection.items, config, plan, recipe, parts, verb == "pairs", keep)
 
 
 def listed(job: PackedJob, rows: Parts) -> list[tuple[int, int, float]]:
@@ -49,6 +54,31 @@ def listed(job: PackedJob, rows: Parts) -> list[tuple[int, int, float]]:
     found = job.match(rows)
     made = job.carrier.collect(job.carrier.map(*job.unfold(found), WHOLE), "listed")
     return sorted(pair for blob in made for pair in _plain(found.numbering, blob))
+
+
+def clustered(job: PackedJob, rows: Parts) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]], dict[str, int]]:
+    """(removed, clusters, counts) of a job: (item, kept, similarity), and (cluster, size, item, kept, similarity)."""
+    clusters = find_clusters(job, job.match(rows))
+    places = clusters.found.numbering.places
+    removed = [
+        row
+        for blob in job.carrier.collect(clusters.removed, "removed")
+        for row in zip(
+            places(blob["items"]).tolist(), places(blob["kept"]).tolist(), blob["similarity"].tolist(), strict=True
+        )
+    ]
+    members, firsts = list_clusters(job, clusters)
+    listed = []
+    for task, blob in ((t, b) for part in members.parts for t, b in blobs(iter(part), "members")):
+        columns = [
+            blob["cluster"] + firsts[task],
+            blob["size"],
+            places(blob["items"]),
+            places(blob["kept"]),
+            blob["similarity"],
+        ]
+        listed += list(zip(*(column.tolist() for column in columns), strict=True))
+    return sorted(removed), sorted(listed), clusters.found.counts
 
 
 def _plain(numbering: Numbering, blob: dict[str, Any]) -> list[tuple[int, int, float]]:

@@ -21,9 +21,9 @@ import lookalike.engines.local.pipeline
 from lookalike.budget import Limits
 from lookalike.collide.group import Groups
 from lookalike.config import Config, make_config
+from lookalike.engines.giant_matches import GiantMatches
 from lookalike.engines.giants import Join
-from lookalike.engines.local.giant_matches import GiantMatches
-from lookalike.engines.local.leading import Leading
+from lookalike.engines.leading import Leading
 from lookalike.engines.local.pipeline import Found, find
 from lookalike.engines.local.result_tables import clusters_table, pairs_table, removed_table
 from lookalike.engines.local.store.stored_rows import StoredRows

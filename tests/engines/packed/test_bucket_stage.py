@@ -56,7 +56,7 @@ def tables(items: list[Item], numbers: list[int]) -> list[list[Arrays1D]]:
         sets = Sets(np.zeros(2, np.int64), np.empty(0, np.uint64), prints.T)
         sketched = ItemSketches(prints, np.ones(1, np.uint32), keys, sets)
         stage._add_entries(np.array([number]), sketched, out)
-        stage._add_prints(np.array([number]), sketched, out)
+        stage._add_prints(np.array([number]), sketched, None, out)
     batches = list(out.rest())
     return [
         [
@@ -78,8 +78,8 @@ def run(stage: BucketStage, items: list[Item], numbers: list[int]) -> dict[str, 
     return found
 
 
-@given(st.lists(ITEMS, min_size=1, max_size=12), st.integers(1, 4), st.randoms())
-def test_pairs_giants_and_copies_are_those_of_plain_dicts(drawn: list[Item], most: int, rng: object) -> None:
+@given(st.lists(ITEMS, min_size=1, max_size=12), st.integers(1, 4))
+def test_pairs_giants_and_copies_are_those_of_plain_dicts(drawn: list[Item], most: int) -> None:
     items = consistent(drawn)
     numbers = [(i % 3 << POSITION_BITS) + i for i in range(len(items))]
     leader = {item.prints: min(n for n, other in zip(numbers, items, strict=True) if other == item) for item in items}

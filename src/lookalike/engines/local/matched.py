@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from lookalike.certify.recall import PairTally
 from lookalike.collide.fold import Folds
+from lookalike.engines.counts import Counts
 from lookalike.engines.local.cluster_matches import Clustering
-from lookalike.engines.local.counts import Counts
 from lookalike.engines.local.store.array_file import Arrays, DamagedError, write_arrays
 from lookalike.engines.local.store.matches import Matches
 from lookalike.engines.local.store.work_folder import Work, spilling

@@ -8,7 +8,7 @@ import numpy as np
 
 from lookalike.certify.recall import PairTally
 from lookalike.collide.fold import Folds
-from lookalike.engines.local.counts import Counts
+from lookalike.engines.counts import Counts
 from lookalike.engines.local.held_parts import HeldPart
 from lookalike.engines.local.joined_pairs import JoinedPairs
 from lookalike.engines.local.literal_check import Literals
@@ -40,6 +40,11 @@ class Noting:
     joined: JoinedPairs | None = None
     literals: Literals | None = None
     limit: PairLimit | None = None
+
+    @property
+    def items(self) -> int:
+        """How many items the run has."""
+        return len(self.folds.leader)
 
     def note(
         self,

@@ -18,9 +18,9 @@ import numpy as np
 
 from lookalike.cluster.keep import parse_keep
 from lookalike.config import Config, check_options
+from lookalike.engines.counts import Counts
 from lookalike.engines.local.cluster_matches import best_copies, cluster, keep_rank
 from lookalike.engines.local.comparing import comparing_for
-from lookalike.engines.local.counts import Counts
 from lookalike.engines.local.frequency_pass import count_frequencies
 from lookalike.engines.local.known_items import KnownItems, met_items, own_folds, with_references
 from lookalike.engines.local.match_checks import check_matches

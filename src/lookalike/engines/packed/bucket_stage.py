@@ -3,6 +3,7 @@
     entries ── fold ── group ──┬─▶ pairs    (item, item, bands in which they met) to the task of the smaller item
                                └─▶ giants   items of buckets with too many to compare, to one task more
     prints  ── group ──────────┬─▶ copies   each leader with its copies, to the task of the leader
+                               ├─▶ orders   what the keep policy goes by, of each leader
                                └─▶ clashes  items that share half of a fingerprint, and are not identical
 
 Identical items share all their keys, so those that are here in one bucket are all there are, and the least leads. They
@@ -29,7 +30,7 @@ from lookalike.types import BoolArray, I64Array, U16Array, U32Array, U64Array
 
 __all__ = ["KINDS", "BucketStage", "pack_pairs", "unpack_bands"]
 
-KINDS = ("pairs", "giants", "copies", "clashes", "counts")
+KINDS = ("pairs", "giants", "copies", "orders", "clashes", "counts")
 _CHUNK = 1 << 18
 
 
@@ -79,11 +80,32 @@ class BucketStage:
         self._tell_clashes(numbers, leader, halves, out)
         if self.whole:
             out.add("giants", self.parts, {"items": numbers[~led & (full > 0)]})
+        best = leader.astype(np.int64)
+        if "order" in blobs[0]:
+            keys = np.concatenate([blob["order"] for blob in blobs])[order]
+            best = self._best(leader, keys)
+            self._add_orders(numbers[~led], keys[best[~led]], numbers[best[~led]], out)
         if led.any():
             sizes = np.bincount(leader, minlength=len(leader))
             tallies.add("within", int((sizes * (sizes - 1) // 2).sum()))
             in_folds = np.flatnonzero(sizes[leader] > 1)
-            self._add_copies(numbers[leader[in_folds]], numbers[in_folds], out)
+            self._add_copies(numbers[leader[in_folds]], numbers[in_folds], numbers[best[in_folds]], out)
+
+    @staticmethod
+    def _best(leader: U32Array, keys: I64Array) -> I64Array:
+        """For each item the one of its copies that is kept first."""
+        by_fold = np.lexsort((np.arange(len(keys)), keys, leader))
+        first = np.ones(len(keys), np.bool_)
+        first[1:] = leader[by_fold][1:] != leader[by_fold][:-1]
+        best = np.empty(len(keys), np.int64)
+        best[leader[by_fold[first]]] = by_fold[first]
+        found: I64Array = best[leader]
+        return found
+
+    def _add_orders(self, leaders: I64Array, keys: I64Array, best: I64Array, out: BatchWriter) -> None:
+        """What the keep policy goes by, of the best copy of each leader."""
+        for each, mine in by_number(part_of_item(leaders, self.parts)):
+            out.add("orders", each, {"leaders": leaders[mine], "keys": keys[mine], "best": best[mine]})
 
     def _tell_clashes(self, numbers: I64Array, leader: U32Array, halves: Groups, out: BatchWriter) -> None:
         """Items of buckets that have more than one leader."""
@@ -95,12 +117,10 @@ class BucketStage:
         if len(mine):
             out.add("clashes", 0, {"items": numbers[mine], "leaders": numbers[leader[mine]]})
 
-    def _add_copies(self, leaders: I64Array, items: I64Array, out: BatchWriter) -> None:
-        """Pairs (leader, item), the leader itself included, by the task of the leader."""
-        order = np.lexsort((items, leaders))
-        leaders, items = leaders[order], items[order]
+    def _add_copies(self, leaders: I64Array, items: I64Array, best: I64Array, out: BatchWriter) -> None:
+        """(leader, item, the best of them), the leader itself included, by the task of the leader."""
         for each, mine in by_number(part_of_item(leaders, self.parts)):
-            out.add("copies", each, {"leaders": leaders[mine], "items": items[mine]})
+            out.add("copies", each, {"leaders": leaders[mine], "items": items[mine], "best": best[mine]})
 
     def _meet(self, blobs: list[Arrays1D], out: BatchWriter, tallies: Tallies) -> Iterator[pa.RecordBatch]:
         """The pairs that share a bucket, and the items of giant ones."""

@@ -11,7 +11,7 @@ import pyarrow as pa
 from lookalike.engines.packed.blobs import Arrays1D, BatchWriter, blobs
 from lookalike.types import BoolArray, I64Array
 
-__all__ = ["FIND", "FindLeaders", "FindMatches", "pairs_in"]
+__all__ = ["FIND", "FindLeaders", "FindMatches", "FindRemoved", "pairs_in"]
 
 FIND = ("found",)
 
@@ -36,6 +36,24 @@ class FindLeaders:
         for blob in found:
             leaders[np.searchsorted(self.items, blob["items"])] = blob["leaders"]
         return leaders
+
+
+@dataclass(frozen=True)
+class FindRemoved:
+    """Looks up which of some leaders go, in a table of keepers."""
+
+    leaders: I64Array
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        out = BatchWriter(FIND)
+        for _, blob in blobs(batches, "keepers"):
+            out.add("found", 0, {"leaders": blob["leaders"][np.isin(blob["leaders"], self.leaders)]})
+        yield from out.rest()
+
+    def kept(self, found: list[Arrays1D]) -> BoolArray:
+        """Which of them stay."""
+        removed = np.concatenate([np.empty(0, np.int64), *(blob["leaders"] for blob in found)])
+        return ~np.isin(self.leaders, removed)
 
 
 def pairs_in(left: I64Array, right: I64Array) -> tuple[I64Array, I64Array]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from lookalike.engines.packed.blobs import PLACE, Arrays1D, blobs, table_schema
@@ -41,7 +42,7 @@ class OneProcess:
         found: list[list[pa.RecordBatch]] = [[] for _ in range(parts)]
         for batch in (batch for part in table.parts for batch in part):
             for row, place in enumerate(batch.column(0).to_pylist()):
-                found[place].append(batch.slice(row, 1))
+                found[place % parts].append(batch.slice(row, 1))
         return Parts(found, table.kinds)
 
     def meet(self, many: Parts, few: Parts, *, every: bool) -> Parts:
@@ -67,6 +68,10 @@ class OneProcess:
             )
             found.append(whole.filter(some).to_batches() if len(some) else [])
         return Parts(found, kinds)
+
+    def at(self, table: Parts, place: int) -> Parts:
+        chosen = [[b.filter(pc.equal(b.column(0), place)) for b in part] for part in table.parts]
+        return Parts(chosen, table.kinds)
 
     def save(self, name: str, table: Parts) -> Parts:
         """Each part as a file; a part of a table that is there is not written again."""

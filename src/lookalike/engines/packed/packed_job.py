@@ -5,32 +5,43 @@
     candidate_stage.py  each pair once, and whose stored rows are needed where
     ship_stage.py       those rows to where they are compared; the audit
     verify_stage.py     pairs to matches
-    unfold_stage.py     matches of leaders to pairs of items
+    giant_stage.py      matches of giant buckets, in one task
+    unfold_stage.py     matches of leaders to pairs of items; `packed_clusters.py` makes clusters of them
 
 The driver holds what is small whatever the number of items: counters, the sample of the audit and its pairs.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from lookalike.certify.audit import Audited
 from lookalike.config import Config
-from lookalike.engines.packed import bucket_stage, candidate_stage, ship_stage, sketch_stage, verify_stage
+from lookalike.engines.packed import (
+    bucket_stage,
+    candidate_stage,
+    giant_stage,
+    ship_stage,
+    sketch_stage,
+    verify_stage,
+)
 from lookalike.engines.packed.audit_sample import audited_of, sample_state
 from lookalike.engines.packed.blobs import Arrays1D, BatchWriter
 from lookalike.engines.packed.bucket_stage import BucketStage
 from lookalike.engines.packed.candidate_stage import REQUESTS, CandidateStage, merge_requests
 from lookalike.engines.packed.carrier import Carrier, StageWork, Table
+from lookalike.engines.packed.giant_stage import GiantStage, add_sure, name_items
+from lookalike.engines.packed.keep_keys import KeepKeys
 from lookalike.engines.packed.lookup_stage import FIND, FindLeaders, FindMatches, pairs_in
 from lookalike.engines.packed.numbering import Numbering, chunk_of_item
+from lookalike.engines.packed.order_stage import ORDERED, FindOrders
 from lookalike.engines.packed.ship_stage import ShipStage, read_rows
 from lookalike.engines.packed.sketch_stage import SketchStage
 from lookalike.engines.packed.tallies import Tallies
 from lookalike.engines.packed.unfold_stage import COUNTED, HALF, UnfoldLeft, UnfoldRight, count_pairs
-from lookalike.engines.packed.verify_stage import VerifyStage, add_sure
+from lookalike.engines.packed.verify_stage import VerifyStage
 from lookalike.errors import InputError
 from lookalike.items.from_rows import Items
 from lookalike.recipe import Recipe
@@ -46,17 +57,30 @@ class PackedMatches:
     """What was found: matches of leaders, and the copies of each leader that has any, as tables."""
 
     numbering: Numbering
+    # What bands, the audit and the task of the giants found; `sent` are the rows of that, to be compared again.
     matches: Table
+    giant_matches: Table
+    sent: Table
+    # Each leader that has copies with these; and what the keep policy goes by, of all leaders.
     copies: Table
+    orders: Table
+    # Stored rows by chunk.
+    rows: Table
     ids: Table
     counts: dict[str, int]
     audited: Audited | None
     missed: BoolArray
+    # The items of giant buckets, and what their task counted.
+    giants: I64Array
+    giant_counts: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class PackedJob:
-    """A run: `plan` is None where only identical items are looked for; `parts` tasks share each stage."""
+    """A run: `plan` is None where only identical items are looked for; `parts` tasks share each stage.
+
+    `keep` tells which of two items is kept first, where that is not the one that comes first.
+    """
 
     carrier: Carrier
     items: Items
@@ -64,12 +88,14 @@ class PackedJob:
     plan: Plan | None
     recipe: Recipe
     parts: int
+    all_pairs: bool = True
+    keep: KeepKeys | None = None
 
     def match(self, rows: Table) -> PackedMatches:
         """From numbered rows of the input to matches."""
         carrier, items, config = self.carrier, self.items, self.config
         work = SketchStage(
-            self.recipe, config, items.columns, self.parts, config.id, config.group_by, compared=self.plan is not None
+            self.recipe, config, items.columns, self.parts, config.id, config.group_by, self.plan is not None, self.keep
         )
         sketched = carrier.save("sketches", carrier.map(rows, work, sketch_stage.KINDS))
         counts = Tallies.merged(carrier.collect(sketched, "counts"))
@@ -77,21 +103,21 @@ class PackedJob:
         if not numbering.total:
             raise InputError("there are no items")
         met = self._meet(carrier.only(sketched, "entries", "prints"), counts)
-        copies = carrier.only(met, "copies")
-        ids = carrier.only(sketched, "ids")
+        nothing = carrier.made([], verify_stage.KINDS)
+        found = PackedMatches(
+            numbering, carrier.only(nothing, "matches"), carrier.only(nothing, "matches"), nothing,
+            carrier.only(met, "copies"), carrier.only(met, "orders"), carrier.only(sketched, "rows"),
+            carrier.only(sketched, "ids"), counts, None, np.zeros(0, np.bool_), np.empty(0, np.int64),
+        )  # fmt: skip
         if self.plan is None:
-            nothing = carrier.made([], verify_stage.KINDS)
-            return PackedMatches(numbering, nothing, copies, ids, counts, None, np.zeros(0, np.bool_))
-        matches, audited = self._verify(carrier.only(sketched, "rows"), met, numbering, counts)
-        missed = np.zeros(0, np.bool_)
-        if audited is not None:
-            matches, missed = self._with_audited(matches, copies, audited, numbering, counts)
-        return PackedMatches(numbering, matches, copies, ids, counts, audited, missed)
+            return found
+        found = self._verify(found, met)
+        return found if found.audited is None else self._with_audited(found, found.audited)
 
     def unfold(self, found: PackedMatches) -> tuple[Table, StageWork]:
         """A table, and the stage that makes all pairs of items of it, copies included; refused if they are too many."""
         carrier = self.carrier
-        both = carrier.together(carrier.only(found.matches, "matches"), found.copies)
+        both = carrier.together(found.matches, found.giant_matches, found.copies)
         half = carrier.map(carrier.exchange(both, self.parts), UnfoldLeft(self.parts), HALF)
         both = carrier.exchange(carrier.together(carrier.save("half", half), found.copies), self.parts)
         counted = Tallies.merged(carrier.collect(carrier.map(both, count_pairs, COUNTED), "counts"))
@@ -116,26 +142,57 @@ class PackedJob:
         counts |= Tallies.merged(carrier.collect(met, "counts"))
         return met
 
-    def _verify(
-        self, rows: Table, met: Table, numbering: Numbering, counts: dict[str, int]
-    ) -> tuple[Table, Audited | None]:
+    def _verify(self, found: PackedMatches, met: Table) -> PackedMatches:
         """The matches among pairs and in giant buckets, and what the audit found."""
-        carrier, parts = self.carrier, self.parts
-        pairs = carrier.exchange(carrier.only(met, "pairs", "giants"), parts + 1)
-        candidates = carrier.save("candidates", carrier.map(pairs, CandidateStage(parts), candidate_stage.KINDS))
-        counts |= {k: v for k, v in Tallies.merged(carrier.collect(candidates, "counts")).items() if k != "candidates"}
-        asked = carrier.exchange(carrier.only(candidates, "requests"), parts)
-        requests = carrier.save("requests", carrier.map(asked, merge_requests, REQUESTS))
-        sample = self._sample(rows, numbering, counts) if self.config.audit else None
-        beside = carrier.meet(rows, requests, every=sample is not None)
-        work = ShipStage(parts, numbering, sample)
-        shipped = carrier.save("shipped", carrier.map(beside, work, ship_stage.KINDS))
-        both = carrier.together(carrier.only(shipped, "rows"), carrier.only(candidates, "pairs"))
-        verify = VerifyStage(self.recipe, self.config, parts)
+        carrier, parts, counts = self.carrier, self.parts, found.counts
+        pairs = carrier.only(met, "pairs", "giants")
+        sample = self._sample(found.rows, found.numbering, counts) if self.config.audit else None
+        candidates, shipped = self.ship(found, "", pairs, sample)
+        both = carrier.together(carrier.only(shipped, "rows"), candidates)
+        verify = VerifyStage(self.recipe, self.config)
         matches = carrier.save("matches", carrier.map(carrier.exchange(both, parts + 1), verify, verify_stage.KINDS))
-        counts |= Tallies.merged(carrier.collect(matches, "counts"))
+        _add_counts(counts, Tallies.merged(carrier.collect(matches, "counts")))
         audited = None if sample is None else audited_of(sample, carrier.collect(shipped, "audited"))
-        return carrier.only(matches, "matches"), audited
+        found = replace(found, matches=carrier.only(matches, "matches"), audited=audited)
+        if not counts.get("giant_items"):
+            return found
+        found = replace(found, sent=carrier.at(carrier.only(shipped, "rows"), parts))
+        giants = self.join_giants(found, "giants", self.giant_rank(found))
+        told = Tallies.merged(carrier.collect(giants, "counts"))
+        _add_counts(counts, told)
+        items = np.concatenate([blob["items"] for blob in carrier.collect(giants, "giants")])
+        return replace(found, giant_matches=carrier.only(giants, "matches"), giants=items, giant_counts=told)
+
+    def ship(
+        self, found: PackedMatches, name: str, pairs: Table, sample: Arrays1D | None = None
+    ) -> tuple[Table, Table]:
+        """(pairs, each once; the rows that they are compared by), both by the task that compares them."""
+        carrier, parts = self.carrier, self.parts
+        work = CandidateStage(parts)
+        unique = carrier.map(carrier.exchange(pairs, parts + 1), work, candidate_stage.KINDS)
+        candidates = carrier.save(f"{name}candidates", unique)
+        told = Tallies.merged(carrier.collect(candidates, "counts"))
+        _add_counts(found.counts, {"giant_items": told.get("giant_items", 0)})
+        asked = carrier.exchange(carrier.only(candidates, "requests"), parts)
+        requests = carrier.save(f"{name}requests", carrier.map(asked, merge_requests, REQUESTS))
+        beside = carrier.meet(found.rows, requests, every=sample is not None)
+        shipped = carrier.map(beside, ShipStage(parts, found.numbering, sample), ship_stage.KINDS)
+        return carrier.only(candidates, "pairs"), carrier.save(f"{name}shipped", shipped)
+
+    def giant_rank(self, found: PackedMatches) -> I64Array:
+        """The place of each giant in keep order; none where that is their own."""
+        carrier = self.carrier
+        if self.keep is None or self.all_pairs:
+            return np.empty(0, np.int64)
+        sent = carrier.collect(carrier.map(carrier.exchange(found.sent, 1), name_items, ("giants",)), "giants")
+        find = FindOrders(np.unique(np.concatenate([blob["items"] for blob in sent])))
+        orders = carrier.map(carrier.exchange(found.orders, self.parts), find, ORDERED)
+        return find.ranks(carrier.collect(orders, "ordered"))
+
+    def join_giants(self, found: PackedMatches, name: str, rank: I64Array, *kept: BoolArray) -> Table:
+        """The matches of the task of the giants; `kept` is who was kept, each time that leaders looked again."""
+        work = GiantStage(self.recipe, self.config, self.parts, self.all_pairs, rank, kept)
+        return self.carrier.save(name, self.carrier.map(self.carrier.exchange(found.sent, 1), work, giant_stage.KINDS))
 
     def _sample(self, rows: Table, numbering: Numbering, counts: dict[str, int]) -> Arrays1D:
         """The sample of the audit."""
@@ -154,27 +211,32 @@ class PackedJob:
         left_out = counts.get("empty", 0) + counts.get("unaudited_items", 0)
         return sample_state(self.config, numbering.total, counts["items"] - left_out, rows_of)
 
-    def _with_audited(
-        self, matches: Table, copies: Table, audited: Audited, numbering: Numbering, counts: dict[str, int]
-    ) -> tuple[Table, BoolArray]:
-        """The matches with the pairs that only the audit found; which of its pairs those are."""
-        carrier = self.carrier
-        ends = numbering.numbers(np.concatenate([audited.left, audited.right]))
+    def _with_audited(self, found: PackedMatches, audited: Audited) -> PackedMatches:
+        """The same with the pairs that only the audit found, unless leaders left out others; and which those are."""
+        carrier, counts = self.carrier, found.counts
+        ends = found.numbering.numbers(np.concatenate([audited.left, audited.right]))
         find = FindLeaders(np.unique(ends))
-        leaders = find.leaders(carrier.collect(carrier.map(copies, find, FIND), "found"))
+        leaders = find.leaders(carrier.collect(carrier.map(found.copies, find, FIND), "found"))
         left, right = leaders[np.searchsorted(find.items, ends)].reshape(2, -1)
         left, right = np.minimum(left, right), np.maximum(left, right)
         look = FindMatches(*pairs_in(left, right))
-        known = look.among(carrier.collect(carrier.map(matches, look, FIND), "found"))
+        all_matches = carrier.together(found.matches, found.giant_matches)
+        known = look.among(carrier.collect(carrier.map(all_matches, look, FIND), "found"))
         missed: BoolArray = (left != right) & ~known[look.place_of(left, right)]
-        if missed.any():
-            pairs, at = np.unique(np.stack([left[missed], right[missed]]), axis=1, return_index=True)
-            out = BatchWriter(verify_stage.KINDS)
-            add_sure(pairs[0], pairs[1], audited.similarities[missed][at], self.parts, out)
-            more = carrier.only(carrier.made(list(out.rest()), verify_stage.KINDS), "matches")
-            matches = carrier.together(matches, more)
-            counts["audit_matches"] = pairs.shape[1]
-        return matches, missed
+        found = replace(found, missed=missed)
+        if not missed.any() or counts.get("led_items"):
+            return found
+        pairs, at = np.unique(np.stack([left[missed], right[missed]]), axis=1, return_index=True)
+        out = BatchWriter(verify_stage.KINDS)
+        add_sure(pairs[0], pairs[1], audited.similarities[missed][at], self.parts, out)
+        more = carrier.only(carrier.made(list(out.rest()), verify_stage.KINDS), "matches")
+        counts["audit_matches"] = pairs.shape[1]
+        return replace(found, matches=carrier.together(found.matches, more))
+
+
+def _add_counts(counts: dict[str, int], more: dict[str, int]) -> None:
+    for name, count in more.items():
+        counts[name] = counts.get(name, 0) + count
 
 
 def _numbering(counts: dict[str, int]) -> Numbering:

@@ -22,6 +22,7 @@ import pyarrow as pa
 from lookalike.config import Config
 from lookalike.engines.packed.audit_sample import LONGEST
 from lookalike.engines.packed.blobs import Arrays1D, BatchWriter, by_number
+from lookalike.engines.packed.keep_keys import KeepKeys
 from lookalike.engines.packed.numbering import NUMBER, POSITION_BITS, chunk_of_item, part_of_key
 from lookalike.engines.packed.tallies import Tallies
 from lookalike.errors import InputError, ItemError
@@ -42,7 +43,8 @@ _ROW_WORDS = 1 << 19
 class SketchStage:
     """What a task does with its part of the input: the item columns, a number, and the id where there is one.
 
-    Stored rows are made where items are `compared`, and not only told apart.
+    Stored rows are made where items are `compared`, and not only told apart. `keep` tells which of two is kept first,
+    where that is not the one that comes first.
     """
 
     recipe: Recipe
@@ -52,6 +54,7 @@ class SketchStage:
     id: str | None = None
     group_by: str | None = None
     compared: bool = True
+    keep: KeepKeys | None = None
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         out, tallies = BatchWriter(KINDS), Tallies()
@@ -82,7 +85,8 @@ class SketchStage:
         sketched = sketch_items(set_apart(items, numbers), self.recipe)
         chunk = int(chunk_of_item(numbers[:1])[0])
         self._add_entries(numbers, sketched, out)
-        self._add_prints(numbers, sketched, out)
+        order = None if self.keep is None else self.keep.keys(rows, made.values, numbers)
+        self._add_prints(numbers, sketched, order, out)
         if self.compared:
             judge = measure_of(self.recipe).judge(replace(self.config, verify="exact"))
             assert judge is not None
@@ -130,13 +134,14 @@ class SketchStage:
             }
             out.add("entries", each, arrays)
 
-    def _add_prints(self, numbers: I64Array, sketched: ItemSketches, out: BatchWriter) -> None:
-        """Fingerprints, one blob for each task."""
+    def _add_prints(self, numbers: I64Array, sketched: ItemSketches, order: I64Array | None, out: BatchWriter) -> None:
+        """Fingerprints, one blob for each task; beside them what the keep policy goes by."""
         first, second = sketched.fingerprints
         full = (sketched.sizes > 0).astype(np.uint8)
         for each, mine in by_number(part_of_key(first, self.parts).astype(np.uint16)):
             arrays: Arrays1D = {"base": numbers[:1], "items": mine.astype(np.uint32), "full": full[mine]}
-            out.add("prints", each, arrays | {"first": first[mine], "second": second[mine]})
+            arrays |= {"first": first[mine], "second": second[mine]}
+            out.add("prints", each, arrays if order is None else arrays | {"order": order[mine]})
 
     def _add_rows(self, chunk: int, numbers: I64Array, offsets: I64Array, words: U64Array, out: BatchWriter) -> None:
         """What items are compared by, in blobs of a bounded size."""

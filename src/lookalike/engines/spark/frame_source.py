@@ -47,17 +47,15 @@ class FrameSource:
     def numbered(self, columns: Sequence[str]) -> SparkTable:
         """These columns and a number of each row, for the first stage."""
         frame = (
-            self._select(self._numbered, [*columns, NUMBER])
-            if self._id is None
-            else self._select(self._ordered, columns)
+            self._select(self.copy, [*columns, NUMBER]) if self._id is None else self._select(self._ordered, columns)
         )
         if self._id is not None:
             frame = frame.withColumn(NUMBER, spark_functions().monotonically_increasing_id())
         return SparkTable(frame, ())
 
     @cached_property
-    def _numbered(self) -> DataFrame:
-        """A copy of all rows, with a number each."""
+    def copy(self) -> DataFrame:
+        """A copy of all rows, with a number each; only where there is no id."""
         number = spark_functions().monotonically_increasing_id()
         return self._carrier.save_frame("input", self._frame.withColumn(NUMBER, number))
 
@@ -70,7 +68,7 @@ class FrameSource:
         for part, first in zip(numbering.parts.tolist(), numbering.firsts.tolist(), strict=True):
             within = functions.shiftright(number, POSITION_BITS) == part
             place = functions.when(within, number - (part << POSITION_BITS) + first).otherwise(place)
-        return self._numbered.select(place.alias(name), *(f"`{column}`" for column in self._frame.columns))
+        return self.copy.select(place.alias(name), *(f"`{column}`" for column in self._frame.columns))
 
     @property
     def _ordered(self) -> DataFrame:
@@ -89,7 +87,7 @@ class FrameSource:
     def _parts(self) -> dict[int, int]:
         """How many rows each partition of the copy has."""
         part = spark_functions().shiftright(NUMBER, POSITION_BITS).alias("part")
-        return {int(row["part"]): int(row["count"]) for row in self._numbered.groupBy(part).count().collect()}
+        return {int(row["part"]): int(row["count"]) for row in self.copy.groupBy(part).count().collect()}
 
     @cached_property
     def _count(self) -> int:
@@ -102,7 +100,7 @@ class FrameSource:
             return self._select(self._ordered, columns).limit(_FIRST).toArrow()
         numbering = Numbering.of(self._parts)
         end = numbering.numbers(np.array([min(_FIRST, numbering.total) - 1]))[0] if numbering.total else -1
-        some = self._select(self._numbered, [*columns, NUMBER]).where(spark_functions().col(NUMBER) <= int(end))
+        some = self._select(self.copy, [*columns, NUMBER]).where(spark_functions().col(NUMBER) <= int(end))
         return some.toArrow().sort_by(NUMBER).select(list(columns))
 
     def first_rows(self) -> Sequence[int]:

@@ -1,4 +1,4 @@
-"""A run on Spark: from a DataFrame and options to matches, and from these to DataFrames."""
+"""A run on Spark: from a DataFrame and options to matches and clusters."""
 
 from __future__ import annotations
 
@@ -6,18 +6,13 @@ import atexit
 import shutil
 import tempfile
 import uuid
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING
 
-import numpy as np
-import pyarrow as pa
-
+from lookalike.cluster.keep import parse_keep
 from lookalike.config import Config, check_options
-from lookalike.engines.packed.blobs import blobs
-from lookalike.engines.packed.carrier import StageWork
-from lookalike.engines.packed.numbering import Numbering
+from lookalike.engines.packed.keep_keys import KeepKeys
+from lookalike.engines.packed.packed_clusters import PackedClusters, find_clusters
 from lookalike.engines.packed.packed_job import PackedJob, PackedMatches
 from lookalike.engines.planning import plan_run
 from lookalike.engines.spark.frame_source import FrameSource
@@ -30,7 +25,7 @@ from lookalike.theory import Plan
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["SparkFound", "listed_pairs", "run_on_spark"]
+__all__ = ["SparkFound", "run_on_spark"]
 
 # Keys of all bands that a task sorts: 20 bytes each, and as much again to sort them.
 _ENTRIES = 2_000_000
@@ -49,10 +44,11 @@ class SparkFound:
     found: PackedMatches
     config: Config
     plan: Plan | None
+    clusters: PackedClusters | None = None
 
 
 def run_on_spark(frame: DataFrame, config: Config, *, verb: str, work: str | None, parts: int | None) -> SparkFound:
-    """All stages up to the matches."""
+    """All stages up to the matches and, unless pairs are asked for, who stays for whom."""
     _check_supported(config)
     session = frame.sparkSession
     carrier = SparkCarrier(session, _folder(session, work))
@@ -63,53 +59,18 @@ def run_on_spark(frame: DataFrame, config: Config, *, verb: str, work: str | Non
         check_options(config, items.form)
         config = replace(config, measure=config.measure or form_named(items.form).measure)
         _check_measure(config)
+        keep = KeepKeys.of(parse_keep(config.keep), source.schema())
         plan, _ = plan_run(collection, config, None, verb=verb)
         recipe = items.recipe.planned(plan)
         total = (source.count() or 0) * max(1, recipe.bands)
         tasks = parts or min(_MOST_PARTS, max(_cores(session), -(-total // _ENTRIES)))
-        job = PackedJob(carrier, items, config, plan, recipe, tasks)
-        columns = [*items.columns, *(name for name in (config.id, config.group_by) if name)]
-        found = job.match(source.numbered(columns))
-    return SparkFound(session, frame, source, carrier, job, found, config, plan)
-
-
-def listed_pairs(run: SparkFound) -> DataFrame:
-    """All pairs of items, as `lookalike.pairs` has them."""
-    found, column = run.found, run.config.scale.column
-    with settings(run.session), plain_errors():
-        listed, work = run.job.unfold(found)
-        columns = pa.schema([("a", pa.int64()), ("b", pa.int64()), (column, pa.float64())])
-        pairs = run.carrier.mapped(listed, partial(_pairs, work, found.numbering, columns), columns)
-    return pairs if run.config.id is None else _with_ids(run, pairs, ("a", "b")).select("a", "b", column)
-
-
-def _with_ids(run: SparkFound, rows: DataFrame, columns: Sequence[str]) -> DataFrame:
-    """The rows with ids in these columns instead of places."""
-    kind = run.source.schema().field(run.config.id).type
-    for name in columns:
-        mine = pa.schema([("_place", pa.int64()), (f"_{name}", kind)])
-        ids = run.carrier.mapped(run.found.ids, partial(_ids, run.found.numbering, mine), mine)
-        rows = rows.join(ids, rows[name] == ids["_place"]).drop("_place", name).withColumnRenamed(f"_{name}", name)
-    return rows
-
-
-def _pairs(
-    work: StageWork, numbering: Numbering, columns: pa.Schema, batches: Iterator[pa.RecordBatch]
-) -> Iterator[pa.RecordBatch]:
-    """Pairs of items as rows of a table of results."""
-    for _, blob in blobs(work(batches), "listed"):
-        left, right = (pa.array(numbering.places(blob[name])) for name in ("left", "right"))
-        yield pa.RecordBatch.from_arrays([left, right, pa.array(blob["similarity"])], schema=columns)
-
-
-def _ids(numbering: Numbering, columns: pa.Schema, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The place of each item, and its id."""
-    for _, blob in blobs(batches, "ids"):
-        with pa.ipc.open_stream(pa.py_buffer(blob["table"])) as reader:
-            ids = reader.read_all().column(0).combine_chunks()
-        first = int(numbering.places(blob["base"])[0])
-        places = pa.array(np.arange(first, first + len(ids)))
-        yield pa.RecordBatch.from_arrays([places, ids], schema=columns)
+        all_pairs = verb == "pairs"
+        job = PackedJob(carrier, items, config, plan, recipe, tasks, all_pairs, None if all_pairs else keep)
+        more = (config.id, config.group_by, None if job.keep is None else job.keep.policy.column)
+        found = job.match(source.numbered([*items.columns, *(name for name in more if name)]))
+        clusters = None if all_pairs else find_clusters(job, found)
+    found = found if clusters is None else clusters.found
+    return SparkFound(session, frame, source, carrier, job, found, config, plan, clusters)
 
 
 def _check_supported(config: Config) -> None:
@@ -120,6 +81,7 @@ def _check_supported(config: Config) -> None:
         "weights": config.weights is not None,
         "unit": config.unit != "document",
         "report_by": config.report_by is not None,
+        "strict": config.strict,
     }
     for name, given in unsupported.items():
         if given:
