@@ -13,19 +13,23 @@ import pyarrow as pa
 
 from lookalike.cluster.keep import parse_keep
 from lookalike.config import make_config
+from lookalike.engines.local.pipeline import Found
 from lookalike.engines.packed.blobs import blobs
 from lookalike.engines.packed.keep_keys import KeepKeys
 from lookalike.engines.packed.numbering import NUMBER, POSITION_BITS, Numbering
 from lookalike.engines.packed.one_process import OneProcess, Parts
-from lookalike.engines.packed.packed_clusters import find_clusters, list_clusters
-from lookalike.engines.packed.packed_job import PackedJob
+from lookalike.engines.packed.packed_clusters import PackedClusters, list_clusters
+from lookalike.engines.packed.packed_evidence import evidence_of, weigh_matches
+from lookalike.engines.packed.packed_job import PackedJob, PackedMatches
 from lookalike.engines.packed.unfold_stage import WHOLE
 from lookalike.engines.planning import plan_run
 from lookalike.io import open_source
 from lookalike.items.collection import open_collection
 from lookalike.measure_table import form_named
+from lookalike.report.certificate import certify
+from lookalike.report.plain_data import certificate_of, compared
 
-__all__ = ["clustered", "listed", "numbered", "packed_job"]
+__all__ = ["clustered", "hold_against", "listed", "numbered", "packed_job"]
 
 
 def numbered(table: pa.Table, cuts: Sequence[int], batch: int = 97) -> Parts:
@@ -49,16 +53,14 @@ def packed_job(table: pa.Table, folder: Path, parts: int = 3, *, verb: str = "pa
     return PackedJob(OneProcess(folder), collection.items, config, plan, recipe, parts, verb == "pairs", keep)
 
 
-def listed(job: PackedJob, rows: Parts) -> list[tuple[int, int, float]]:
-    """All pairs that a job finds, in order."""
-    found = job.match(rows)
+def listed(job: PackedJob, found: PackedMatches) -> list[tuple[int, int, float]]:
+    """All pairs that a job found, in order."""
     made = job.carrier.collect(job.carrier.map(*job.unfold(found), WHOLE), "listed")
     return sorted(pair for blob in made for pair in _plain(found.numbering, blob))
 
 
-def clustered(job: PackedJob, rows: Parts) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]], dict[str, int]]:
-    """(removed, clusters, counts) of a job: (item, kept, similarity), and (cluster, size, item, kept, similarity)."""
-    clusters = find_clusters(job, job.match(rows))
+def clustered(job: PackedJob, clusters: PackedClusters) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:
+    """(removed, clusters) of a job: (item, kept, similarity), and (cluster, size, item, kept, similarity)."""
     places = clusters.found.numbering.places
     removed = [
         row
@@ -78,7 +80,21 @@ def clustered(job: PackedJob, rows: Parts) -> tuple[list[tuple[Any, ...]], list[
             blob["similarity"],
         ]
         listed += list(zip(*(column.tolist() for column in columns), strict=True))
-    return sorted(removed), sorted(listed), clusters.found.counts
+    return sorted(removed), sorted(listed)
+
+
+def hold_against(job: PackedJob, found: PackedMatches, clusters: PackedClusters | None, local: Found) -> None:
+    """Hold what a job says about itself against what the local engine says."""
+    weighed = weigh_matches(job, found)
+    evidence = evidence_of(job, found, weighed, clusters)
+    assert weighed.pairs == local.matched.pairs
+    # Steps that are checked by making them again are not checked here.
+    unchecked = replace(local.counts, checked_items=0, checked_pairs=0)
+    assert evidence.counts == unchecked
+    if job.plan is None or local.plan is None:
+        return
+    about = f"{job.config.scale} on {compared(job.items)}"
+    assert certify(job.config, job.plan, evidence, found.audited, about) == certificate_of(local)
 
 
 def _plain(numbering: Numbering, blob: dict[str, Any]) -> list[tuple[int, int, float]]:

@@ -67,6 +67,11 @@ class Audited:
     compared: int
     empty: int
 
+    def full_items(self) -> I64Array:
+        """The sampled items with more matches than are in here."""
+        items, pairs = np.unique(self.left, return_counts=True)
+        return items[pairs == pairs.max()] if self.full else items[:0]
+
 
 class Audit:
     """A random sample of items, compared exactly with all later ones while they pass by."""

@@ -113,7 +113,8 @@ def certificate_of(found: Found) -> dict[str, Any]:
     assert found.plan is not None
     among = "" if found.known is None else " among the new items"
     about = f"{found.config.scale} on {compared(found.items)}{among}"
-    return certify(found.config, found.plan, found.matched, found.sketched.audit, about)
+    audited = found.sketched.audit
+    return certify(found.config, found.plan, found.matched.evidence(audited), audited, about)
 
 
 def _of_text(found: Found) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from lookalike.engines.packed import audit_sample, numbering, sketch_stage
 from lookalike.engines.packed.one_process import Parts
 from tests.limited import limited
 from tests.near_copies import near_copies
-from tests.packed_runs import listed, numbered, packed_job
+from tests.packed_runs import hold_against, listed, numbered, packed_job
 from tests.templates import templates
 
 
@@ -48,8 +48,10 @@ def test_pairs_are_those_of_the_local_engine(
     options = {"column": "text", **options}
     local = lookalike.pairs(table, **options)
     job = packed_job(table, tmp_path, parts, **options)
-    assert listed(job, numbered(table, cuts)) == sorted(local)
+    found = job.match(numbered(table, cuts))
+    assert listed(job, found) == sorted(local)
     assert len(local) > 50
+    hold_against(job, found, None, local.found)
 
 
 @pytest.mark.parametrize("kind", ["around", "families", "mixed"])
@@ -61,7 +63,10 @@ def test_giant_buckets_give_the_pairs_of_the_local_engine(
     options: dict[str, Any] = {"threshold": 0.6, "bands": 5, "rows": 3, "audit": 0}
     local = lookalike.pairs(table, **options)
     assert local.found.counts.giant_items > 10
-    assert listed(packed_job(table, tmp_path, 4, **options), numbered(table, [30])) == sorted(local)
+    job = packed_job(table, tmp_path, 4, **options)
+    found = job.match(numbered(table, [30]))
+    assert listed(job, found) == sorted(local)
+    hold_against(job, found, None, local.found)
 
 
 def test_the_audit_is_that_of_the_local_engine_whatever_order_chunks_come_in(
@@ -111,16 +116,15 @@ def test_long_items_fill_blobs_of_their_own(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(sketch_stage, "_ROW_WORDS", 100)
     table = texts(3)
     options: dict[str, Any] = {"column": "text", "threshold": 0.5, "shingle": "word:1", "bands": 6, "rows": 3}
-    assert listed(packed_job(table, tmp_path, 3, **options), numbered(table, [50])) == sorted(
-        lookalike.pairs(table, **options)
-    )
+    job = packed_job(table, tmp_path, 3, **options)
+    assert listed(job, job.match(numbered(table, [50]))) == sorted(lookalike.pairs(table, **options))
 
 
 def test_too_many_pairs_are_refused(tmp_path: Path) -> None:
     table = texts(1)
     job = packed_job(table, tmp_path, column="text", threshold=0.5, shingle="word:2", max_pairs=10)
     with pytest.raises(OptionError, match="more than max_pairs = 10"):
-        listed(job, numbered(table, []))
+        listed(job, job.match(numbered(table, [])))
 
 
 def test_no_rows_are_refused(tmp_path: Path) -> None:

@@ -79,7 +79,8 @@ class BucketStage:
         tallies.add("identical", int(led.sum()))
         self._tell_clashes(numbers, leader, halves, out)
         if self.whole:
-            out.add("giants", self.parts, {"items": numbers[~led & (full > 0)]})
+            giants = numbers[~led & (full > 0)]
+            out.add("giants", self.parts, {"items": giants, "bands": np.empty(0, np.uint16)})
         best = leader.astype(np.int64)
         if "order" in blobs[0]:
             keys = np.concatenate([blob["order"] for blob in blobs])[order]
@@ -134,12 +135,16 @@ class BucketStage:
         blobs.clear()
         stays = leads[local]
         keys, members, band = keys[stays], local[stays].astype(np.uint32), band[stays]
-        giant = np.zeros(len(items), np.bool_)
-        buckets = Buckets(len(items), self._grouped(keys, members, band, giant, tallies))
+        grouped, giants = self._grouped(keys, members, band, len(items), tallies)
+        buckets = Buckets(len(items), grouped)
         del keys, local, members, band
         tallies.add("entries", int(stays.sum()))
-        if giant.any():
-            out.add("giants", self.parts, {"items": items[giant]})
+        giant = np.zeros(len(items), np.bool_)
+        for number, each in enumerate(giants):
+            giant[each] = True
+            if len(each):
+                marked = {"items": items[each], "bands": np.full(len(each), number, np.uint16)}
+                out.add("giants", self.parts, marked)
         for left, right in buckets.candidates(giant, chunk=_CHUNK):
             ends, bands = buckets.hits(left, right)
             pack_pairs(items[left], items[right], ends, bands, self.parts, out)
@@ -158,19 +163,21 @@ class BucketStage:
         return leads
 
     def _grouped(
-        self, keys: U64Array, items: U32Array, band: U16Array, giant: BoolArray, tallies: Tallies
-    ) -> list[Groups]:
-        """The buckets of each band."""
+        self, keys: U64Array, items: U32Array, band: U16Array, count: int, tallies: Tallies
+    ) -> tuple[list[Groups], list[I64Array]]:
+        """The buckets of each band, and the items of giant ones."""
         order = np.lexsort((items, band))
         ends = np.cumsum(np.bincount(band, minlength=self.bands))
-        found = []
+        found, giants = [], []
         for number in range(self.bands):
             mine = order[(ends[number - 1] if number else 0) : ends[number]]
+            giant = np.zeros(count, np.bool_)
             buckets = group(keys[mine], items[mine], giant, most=self.most)
+            giants.append(np.flatnonzero(giant) if buckets.giants else np.empty(0, np.int64))
             tallies.add("giant_buckets", buckets.giants)
             tallies.largest("bucket", buckets.largest)
             found.append(buckets)
-        return found
+        return found, giants
 
 
 def pack_pairs(left: I64Array, right: I64Array, ends: I64Array, bands: U16Array, parts: int, out: BatchWriter) -> None:

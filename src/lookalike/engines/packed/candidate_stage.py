@@ -3,7 +3,7 @@
     pairs  ── sort ── unique ──┬─▶ pairs     (item, item, bands), each once
                                └─▶ requests  (item, task that compares it), to the task of the item's chunk
     giants ── unique ──────────┬─▶ (the same requests)
-                               └─▶ counts
+                               └─▶ marks     (item, band in which its bucket is giant), to the task of the giants
 
 Requests are then put together chunk by chunk (`merge_requests`), since a row for each chunk and task would be as many
 rows as there are items.
@@ -25,7 +25,7 @@ from lookalike.types import I64Array, U16Array
 
 __all__ = ["KINDS", "REQUESTS", "CandidateStage", "merge_requests", "unique_pairs"]
 
-KINDS = ("pairs", "requests", "counts")
+KINDS = ("pairs", "requests", "marks", "counts")
 REQUESTS = ("requests",)
 
 
@@ -49,6 +49,10 @@ class CandidateStage:
             items = np.unique(np.concatenate([blob["items"] for blob in giants]))
             self._request(items, self.parts, out)
             tallies.add("giant_items", len(items))
+            marked = [blob for blob in giants if len(blob["bands"])]
+            if marked:
+                both = {name: np.concatenate([blob[name] for blob in marked]) for name in ("items", "bands")}
+                out.add("marks", self.parts, both)
         out.add("counts", 0, tallies.packed())
         yield from out.rest()
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 from lookalike.engines.packed.blobs import Arrays1D, BatchWriter, blobs
 from lookalike.types import BoolArray, I64Array
 
-__all__ = ["FIND", "FindLeaders", "FindMatches", "FindRemoved", "pairs_in"]
+__all__ = ["FIND", "FindKeepers", "FindLeaders", "FindMatches", "FindRemoved", "FindSizes", "pairs_in"]
 
 FIND = ("found",)
 
@@ -54,6 +54,50 @@ class FindRemoved:
         """Which of them stay."""
         removed = np.concatenate([np.empty(0, np.int64), *(blob["leaders"] for blob in found)])
         return ~np.isin(self.leaders, removed)
+
+
+@dataclass(frozen=True)
+class FindKeepers:
+    """Looks up what some items, which ascend, were removed for."""
+
+    items: I64Array
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        out = BatchWriter(FIND)
+        for _, blob in blobs(batches, "removed"):
+            mine = np.isin(blob["items"], self.items)
+            if mine.any():
+                out.add("found", 0, {"items": blob["items"][mine], "kept": blob["kept"][mine]})
+        yield from out.rest()
+
+    def keepers(self, found: list[Arrays1D]) -> I64Array:
+        """The item that stays for each: itself, where it was not removed."""
+        keepers = self.items.copy()
+        for blob in found:
+            keepers[np.searchsorted(self.items, blob["items"])] = blob["kept"]
+        return keepers
+
+
+@dataclass(frozen=True)
+class FindSizes:
+    """Looks up how many copies some leaders, which ascend, have."""
+
+    leaders: I64Array
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        out = BatchWriter(FIND)
+        for _, blob in blobs(batches, "copies"):
+            leaders, counts = np.unique(blob["leaders"][np.isin(blob["leaders"], self.leaders)], return_counts=True)
+            if len(leaders):
+                out.add("found", 0, {"leaders": leaders, "counts": counts})
+        yield from out.rest()
+
+    def sizes(self, found: list[Arrays1D]) -> I64Array:
+        """The number of items of each, itself included."""
+        sizes = np.zeros(len(self.leaders), np.int64)
+        for blob in found:
+            sizes[np.searchsorted(self.leaders, blob["leaders"])] += blob["counts"]
+        return np.maximum(sizes, 1)
 
 
 def pairs_in(left: I64Array, right: I64Array) -> tuple[I64Array, I64Array]:

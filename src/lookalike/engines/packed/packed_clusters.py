@@ -52,11 +52,10 @@ def find_clusters(job: PackedJob, found: PackedMatches) -> PackedClusters:
     """Choose keepers, and look among those that are kept for matches that were not looked for."""
     kept: list[BoolArray] = []
     led = found.counts.get("led_items", 0) > 0 and job.config.cluster == "representative"
-    rank = job.giant_rank(found) if led else found.giants
     keepers = _keepers(job, found, 0)
     while led:
         kept.append(_kept_giants(job, found, keepers))
-        again = job.join_giants(found, f"giants again {len(kept)}", rank, *kept)
+        again = job.join_giants(found, f"giants again {len(kept)}", *kept)
         told = Tallies.merged(job.carrier.collect(again, "counts"))
         # The task tells of all that it did from the beginning.
         for name in ("candidates", "matches", "unexamined_items"):
@@ -110,7 +109,7 @@ def _keepers(job: PackedJob, found: PackedMatches, time: int) -> Table:
 def _edges(job: PackedJob, found: PackedMatches, *, one: bool) -> Table:
     """Matches with what the keep policy goes by; all to one task, or to that of their left leaders."""
     carrier, parts = job.carrier, job.parts
-    matches = carrier.together(found.matches, found.giant_matches)
+    matches = found.all_matches(carrier)
     if job.keep is None:
         return carrier.map(matches, EdgesOf(one), EDGES)
     left = carrier.exchange(carrier.together(matches, found.orders), parts)
@@ -146,7 +145,7 @@ def _similar_keepers(job: PackedJob, found: PackedMatches, keepers: Table) -> Ta
     """The same with how alike each leader is to its keeper, however little that is."""
     carrier, parts = job.carrier, job.parts
     pairs = carrier.map(keepers, KeeperPairs(), ("pairs", "giants"))
-    asked, shipped = job.ship(found, "keeper ", pairs)
+    asked, _, shipped = job.ship(found, "keeper ", pairs)
     both = carrier.exchange(carrier.together(carrier.only(shipped, "rows"), asked), parts)
     compared = carrier.map(both, VerifyStage(job.recipe, job.config, every=True), MATCHES)
     alike = carrier.only(carrier.save("keeper matches", compared), "matches")

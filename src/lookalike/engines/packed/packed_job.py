@@ -13,11 +13,13 @@ The driver holds what is small whatever the number of items: counters, the sampl
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from lookalike.certify.audit import Audited
+from lookalike.certify.missed import JoinedTerms
 from lookalike.config import Config
 from lookalike.engines.packed import (
     bucket_stage,
@@ -32,9 +34,9 @@ from lookalike.engines.packed.blobs import Arrays1D, BatchWriter
 from lookalike.engines.packed.bucket_stage import BucketStage
 from lookalike.engines.packed.candidate_stage import REQUESTS, CandidateStage, merge_requests
 from lookalike.engines.packed.carrier import Carrier, StageWork, Table
-from lookalike.engines.packed.giant_stage import GiantStage, add_sure, name_items
+from lookalike.engines.packed.giant_stage import AUDIT, GiantStage, add_sure, name_items
 from lookalike.engines.packed.keep_keys import KeepKeys
-from lookalike.engines.packed.lookup_stage import FIND, FindLeaders, FindMatches, pairs_in
+from lookalike.engines.packed.lookup_stage import FIND, FindLeaders, FindMatches, FindSizes, pairs_in
 from lookalike.engines.packed.numbering import Numbering, chunk_of_item
 from lookalike.engines.packed.order_stage import ORDERED, FindOrders
 from lookalike.engines.packed.ship_stage import ShipStage, read_rows
@@ -61,6 +63,7 @@ class PackedMatches:
     matches: Table
     giant_matches: Table
     sent: Table
+    audit_matches: Table
     # Each leader that has copies with these; and what the keep policy goes by, of all leaders.
     copies: Table
     orders: Table
@@ -69,10 +72,19 @@ class PackedMatches:
     ids: Table
     counts: dict[str, int]
     audited: Audited | None
+    # Of the pairs of the audit: which were missed, the leaders of their items, the smaller first, and that of the left.
     missed: BoolArray
+    audited_leaders: tuple[I64Array, I64Array]
+    leaders_of_left: I64Array
     # The items of giant buckets, and what their task counted.
     giants: I64Array
     giant_counts: dict[str, int] = field(default_factory=dict)
+    # What the pairs tell that only the join of giants is sure to have found.
+    joined: JoinedTerms | None = None
+
+    def all_matches(self, carrier: Carrier) -> Table:
+        """The matches that bands, the task of the giants and the audit found."""
+        return carrier.together(self.matches, self.giant_matches, self.audit_matches)
 
 
 @dataclass(frozen=True)
@@ -103,11 +115,12 @@ class PackedJob:
         if not numbering.total:
             raise InputError("there are no items")
         met = self._meet(carrier.only(sketched, "entries", "prints"), counts)
-        nothing = carrier.made([], verify_stage.KINDS)
+        nothing = carrier.only(carrier.made([], verify_stage.KINDS), "matches")
+        none = np.empty(0, np.int64)
         found = PackedMatches(
-            numbering, carrier.only(nothing, "matches"), carrier.only(nothing, "matches"), nothing,
-            carrier.only(met, "copies"), carrier.only(met, "orders"), carrier.only(sketched, "rows"),
-            carrier.only(sketched, "ids"), counts, None, np.zeros(0, np.bool_), np.empty(0, np.int64),
+            numbering, nothing, nothing, nothing, nothing, carrier.only(met, "copies"), carrier.only(met, "orders"),
+            carrier.only(sketched, "rows"), carrier.only(sketched, "ids"), counts, None, np.zeros(0, np.bool_),
+            (none, none), none, none,
         )  # fmt: skip
         if self.plan is None:
             return found
@@ -117,7 +130,7 @@ class PackedJob:
     def unfold(self, found: PackedMatches) -> tuple[Table, StageWork]:
         """A table, and the stage that makes all pairs of items of it, copies included; refused if they are too many."""
         carrier = self.carrier
-        both = carrier.together(found.matches, found.giant_matches, found.copies)
+        both = carrier.together(found.all_matches(carrier), found.copies)
         half = carrier.map(carrier.exchange(both, self.parts), UnfoldLeft(self.parts), HALF)
         both = carrier.exchange(carrier.together(carrier.save("half", half), found.copies), self.parts)
         counted = Tallies.merged(carrier.collect(carrier.map(both, count_pairs, COUNTED), "counts"))
@@ -147,7 +160,7 @@ class PackedJob:
         carrier, parts, counts = self.carrier, self.parts, found.counts
         pairs = carrier.only(met, "pairs", "giants")
         sample = self._sample(found.rows, found.numbering, counts) if self.config.audit else None
-        candidates, shipped = self.ship(found, "", pairs, sample)
+        candidates, marks, shipped = self.ship(found, "", pairs, sample)
         both = carrier.together(carrier.only(shipped, "rows"), candidates)
         verify = VerifyStage(self.recipe, self.config)
         matches = carrier.save("matches", carrier.map(carrier.exchange(both, parts + 1), verify, verify_stage.KINDS))
@@ -156,17 +169,20 @@ class PackedJob:
         found = replace(found, matches=carrier.only(matches, "matches"), audited=audited)
         if not counts.get("giant_items"):
             return found
-        found = replace(found, sent=carrier.at(carrier.only(shipped, "rows"), parts))
-        giants = self.join_giants(found, "giants", self.giant_rank(found))
+        sent = carrier.together(carrier.at(carrier.only(shipped, "rows"), parts), marks)
+        found = replace(found, sent=sent)
+        giants = self.join_giants(found, "giants")
         told = Tallies.merged(carrier.collect(giants, "counts"))
         _add_counts(counts, told)
         items = np.concatenate([blob["items"] for blob in carrier.collect(giants, "giants")])
-        return replace(found, giant_matches=carrier.only(giants, "matches"), giants=items, giant_counts=told)
+        terms = [json.loads(blob["json"].tobytes()) for blob in carrier.collect(giants, "joined")]
+        found = replace(found, giant_matches=carrier.only(giants, "matches"), giants=items, giant_counts=told)
+        return replace(found, joined=JoinedTerms.from_dict(terms[0]) if terms else None)
 
     def ship(
         self, found: PackedMatches, name: str, pairs: Table, sample: Arrays1D | None = None
-    ) -> tuple[Table, Table]:
-        """(pairs, each once; the rows that they are compared by), both by the task that compares them."""
+    ) -> tuple[Table, Table, Table]:
+        """(pairs, each once; giants and their bands; the rows that they are compared by), by the task that does it."""
         carrier, parts = self.carrier, self.parts
         work = CandidateStage(parts)
         unique = carrier.map(carrier.exchange(pairs, parts + 1), work, candidate_stage.KINDS)
@@ -177,22 +193,30 @@ class PackedJob:
         requests = carrier.save(f"{name}requests", carrier.map(asked, merge_requests, REQUESTS))
         beside = carrier.meet(found.rows, requests, every=sample is not None)
         shipped = carrier.map(beside, ShipStage(parts, found.numbering, sample), ship_stage.KINDS)
-        return carrier.only(candidates, "pairs"), carrier.save(f"{name}shipped", shipped)
+        shipped = carrier.save(f"{name}shipped", shipped)
+        return carrier.only(candidates, "pairs"), carrier.only(candidates, "marks"), shipped
 
-    def giant_rank(self, found: PackedMatches) -> I64Array:
+    def _giant_rank(self, found: PackedMatches, giants: I64Array) -> I64Array:
         """The place of each giant in keep order; none where that is their own."""
-        carrier = self.carrier
         if self.keep is None or self.all_pairs:
             return np.empty(0, np.int64)
-        sent = carrier.collect(carrier.map(carrier.exchange(found.sent, 1), name_items, ("giants",)), "giants")
-        find = FindOrders(np.unique(np.concatenate([blob["items"] for blob in sent])))
-        orders = carrier.map(carrier.exchange(found.orders, self.parts), find, ORDERED)
-        return find.ranks(carrier.collect(orders, "ordered"))
+        find = FindOrders(giants)
+        orders = self.carrier.map(self.carrier.exchange(found.orders, self.parts), find, ORDERED)
+        return find.ranks(self.carrier.collect(orders, "ordered"))
 
-    def join_giants(self, found: PackedMatches, name: str, rank: I64Array, *kept: BoolArray) -> Table:
+    def join_giants(self, found: PackedMatches, name: str, *kept: BoolArray) -> Table:
         """The matches of the task of the giants; `kept` is who was kept, each time that leaders looked again."""
-        work = GiantStage(self.recipe, self.config, self.parts, self.all_pairs, rank, kept)
-        return self.carrier.save(name, self.carrier.map(self.carrier.exchange(found.sent, 1), work, giant_stage.KINDS))
+        carrier = self.carrier
+        assert self.plan is not None, "items are compared"
+        sent = carrier.map(carrier.exchange(carrier.only(found.sent, "rows"), 1), name_items, ("giants",))
+        giants = np.unique(np.concatenate([blob["items"] for blob in carrier.collect(sent, "giants")]))
+        sizes = FindSizes(giants)
+        copies = sizes.sizes(carrier.collect(carrier.map(found.copies, sizes, FIND), "found"))
+        work = GiantStage(
+            self.recipe, self.config, self.parts, self.all_pairs, found.numbering, self.plan, copies,
+            self._giant_rank(found, giants), kept,
+        )  # fmt: skip
+        return carrier.save(name, carrier.map(carrier.exchange(found.sent, 1), work, giant_stage.KINDS))
 
     def _sample(self, rows: Table, numbering: Numbering, counts: dict[str, int]) -> Arrays1D:
         """The sample of the audit."""
@@ -218,20 +242,20 @@ class PackedJob:
         find = FindLeaders(np.unique(ends))
         leaders = find.leaders(carrier.collect(carrier.map(found.copies, find, FIND), "found"))
         left, right = leaders[np.searchsorted(find.items, ends)].reshape(2, -1)
+        found = replace(found, leaders_of_left=left)
         left, right = np.minimum(left, right), np.maximum(left, right)
         look = FindMatches(*pairs_in(left, right))
-        all_matches = carrier.together(found.matches, found.giant_matches)
-        known = look.among(carrier.collect(carrier.map(all_matches, look, FIND), "found"))
+        known = look.among(carrier.collect(carrier.map(found.all_matches(carrier), look, FIND), "found"))
         missed: BoolArray = (left != right) & ~known[look.place_of(left, right)]
-        found = replace(found, missed=missed)
+        found = replace(found, missed=missed, audited_leaders=(left, right))
         if not missed.any() or counts.get("led_items"):
             return found
         pairs, at = np.unique(np.stack([left[missed], right[missed]]), axis=1, return_index=True)
         out = BatchWriter(verify_stage.KINDS)
-        add_sure(pairs[0], pairs[1], audited.similarities[missed][at], self.parts, out)
+        add_sure(pairs[0], pairs[1], audited.similarities[missed][at], AUDIT, self.parts, out)
         more = carrier.only(carrier.made(list(out.rest()), verify_stage.KINDS), "matches")
         counts["audit_matches"] = pairs.shape[1]
-        return replace(found, matches=carrier.together(found.matches, more))
+        return replace(found, audit_matches=more)
 
 
 def _add_counts(counts: dict[str, int], more: dict[str, int]) -> None:
