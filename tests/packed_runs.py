@@ -69,9 +69,9 @@ def clustered(job: PackedJob, clusters: PackedClusters) -> tuple[list[tuple[Any,
             places(blob["items"]).tolist(), places(blob["kept"]).tolist(), blob["similarity"].tolist(), strict=True
         )
     ]
-    members, firsts = list_clusters(job, clusters)
-    listed = []
-    for task, blob in ((t, b) for part in members.parts for t, b in blobs(iter(part), "members")):
+    made, listed = list_clusters(job, clusters), []
+    firsts = made.firsts
+    for task, blob in ((t, b) for part in made.members.parts for t, b in blobs(iter(part), "members")):
         columns = [
             blob["cluster"] + firsts[task],
             blob["size"],

@@ -20,7 +20,7 @@ from lookalike.options.option_table import check_names, checked, entries
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from lookalike.engines.spark.spark_results import SparkClusters, SparkDedup, SparkPairs
+    from lookalike.runs.spark_results import SparkClusters, SparkDedup, SparkPairs
 
 __all__ = ["clusters", "dedup", "pairs"]
 
@@ -37,8 +37,8 @@ def pairs(
         options: those of `lookalike.pairs`. With `id`, items are in the order of their ids. Without it, a copy of all
             rows is written to the work folder and numbered; `items` of the result has the rows with their numbers.
     """
-    from lookalike.engines.spark.spark_results import SparkPairs
     from lookalike.engines.spark.spark_run import run_on_spark
+    from lookalike.runs.spark_results import SparkPairs
 
     config = _config("pairs", PairsOptions, options)
     return SparkPairs(run_on_spark(frame, config, verb="pairs", work=work, parts=parts))
@@ -51,8 +51,8 @@ def clusters(
 
     What it takes is that of `pairs`, with the options of `lookalike.clusters`.
     """
-    from lookalike.engines.spark.spark_results import SparkClusters
     from lookalike.engines.spark.spark_run import run_on_spark
+    from lookalike.runs.spark_results import SparkClusters
 
     config = _config("clusters", ClustersOptions, options)
     return SparkClusters(run_on_spark(frame, config, verb="clusters", work=work, parts=parts))
@@ -65,8 +65,8 @@ def dedup(
 
     What it takes is that of `pairs`, with the options of `lookalike.dedup`.
     """
-    from lookalike.engines.spark.spark_results import SparkDedup
     from lookalike.engines.spark.spark_run import run_on_spark
+    from lookalike.runs.spark_results import SparkDedup
 
     config = _config("dedup", DedupOptions, options)
     return SparkDedup(run_on_spark(frame, config, verb="dedup", work=work, parts=parts))

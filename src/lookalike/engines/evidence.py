@@ -1,17 +1,23 @@
-"""What the certificate of a run is made from, whichever engine found it."""
+"""What the certificate and the report of a run are made from, whichever engine found it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from lookalike.certify.recall import PairTally
 from lookalike.engines.counts import Counts
 from lookalike.scale import Scale
 from lookalike.theory import Plan
-from lookalike.types import BoolArray, F64Array
+from lookalike.types import BoolArray, F64Array, I64Array
 
-__all__ = ["Evidence", "chance_of"]
+__all__ = ["Evidence", "chance_of", "histogram_bins", "histogram_steps"]
+
+# Columns of the histogram: a hundredth of a similarity, or so many up to the largest distance that counts.
+_BIN = 0.01
+_STEPS = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,3 +56,16 @@ def chance_of(plan: Plan, scale: Scale) -> Callable[[F64Array], F64Array]:
         return plan.band_chance(scale.from_share(shares))
 
     return chance
+
+
+def histogram_steps(scale: Scale) -> int:
+    """How many bins the histogram of similarities or distances has, but for that of identical items."""
+    return _STEPS if scale.is_distance else round(1 / _BIN)
+
+
+def histogram_bins(scale: Scale, scores: F64Array) -> I64Array:
+    """The bin of each score: those at 1, or at the distance 0, in one of their own, the last."""
+    steps = histogram_steps(scale)
+    # 0.8 in bins of 0.01 is 80, not 80.00000000000001.
+    places = np.floor(scale.share(scores) * steps + 1e-9).astype(np.int64)
+    return np.clip(places, 0, steps)

@@ -212,5 +212,9 @@ class NumberClusters:
             tallies.add(f"clusters {task}", len(clusters))
             tallies.add("clusters", len(clusters))
             tallies.largest("cluster", int(whole["size"].max()))
+            sizes = np.bincount(number.reshape(-1))
+            for klass, mine in by_number(np.ceil(np.log2(sizes)).astype(np.int64)):
+                tallies.add(f"class {klass}", len(mine))
+                tallies.add(f"items of class {klass}", int(sizes[mine].sum()))
         out.add("counts", 0, tallies.packed())
         yield from out.rest()

@@ -34,7 +34,7 @@ from lookalike.engines.packed.verify_stage import KINDS as MATCHES
 from lookalike.engines.packed.verify_stage import VerifyStage
 from lookalike.types import BoolArray
 
-__all__ = ["PackedClusters", "find_clusters", "list_clusters"]
+__all__ = ["ListedClusters", "PackedClusters", "find_clusters", "list_clusters"]
 
 # Matches that one task walks by itself: 24 bytes each, and some 0.2 µs.
 _ONE_TASK = 2_000_000
@@ -73,8 +73,22 @@ def find_clusters(job: PackedJob, found: PackedMatches) -> PackedClusters:
     return PackedClusters(job.carrier.only(removed, "removed"), found)
 
 
-def list_clusters(job: PackedJob, clusters: PackedClusters) -> tuple[Table, dict[int, int]]:
-    """The members of all clusters, and the number of the first cluster of each task."""
+@dataclass(frozen=True)
+class ListedClusters:
+    """The members of all clusters, by task; the first cluster of each task; and how many there are of which size.
+
+    `classes` has (clusters, items in them) of those with more than 2^(k-1) and up to 2^k items, for each k.
+    """
+
+    members: Table
+    firsts: dict[int, int]
+    clusters: int
+    largest: int
+    classes: dict[int, tuple[int, int]]
+
+
+def list_clusters(job: PackedJob, clusters: PackedClusters) -> ListedClusters:
+    """Number the clusters by their first items."""
     carrier, found = job.carrier, clusters.found
     work = ClusterStage(job.parts, found.numbering, job.config.scale.identical)
     members = carrier.map(carrier.exchange(clusters.removed, job.parts), work, MEMBERS)
@@ -88,9 +102,12 @@ def list_clusters(job: PackedJob, clusters: PackedClusters) -> tuple[Table, dict
     for task in tasks:
         firsts[task] = total
         total += counts[f"clusters {task}"]
-    found.counts["clusters"] = total
-    found.counts["largest_cluster"] = counts.get("largest cluster", 0)
-    return carrier.only(listed, "members"), firsts
+    classes = {
+        int(name.removeprefix("class ")): (count, counts[f"items of {name}"])
+        for name, count in counts.items()
+        if name.startswith("class ")
+    }
+    return ListedClusters(carrier.only(listed, "members"), firsts, total, counts.get("largest cluster", 1), classes)
 
 
 def _keepers(job: PackedJob, found: PackedMatches, time: int) -> Table:

@@ -17,7 +17,7 @@ from lookalike.engines.packed.tallies import Tallies
 from lookalike.engines.packed.weigh_stage import WEIGHED, WEIGHTS, WeighLeft, WeighRight
 from lookalike.types import BoolArray, I64Array
 
-__all__ = ["Weighed", "counts_of", "evidence_of", "weigh_matches"]
+__all__ = ["Weighed", "counts_of", "evidence_of", "median_size", "weigh_matches"]
 
 
 @dataclass(frozen=True)
@@ -82,6 +82,16 @@ def counts_of(job: PackedJob, found: PackedMatches, weighed: Weighed) -> Counts:
         # All items were compared with all others: none of them because its bucket was too large.
         told["giant_items"] = 0
     return Counts(**{field.name: told.get(field.name, 0) for field in fields(Counts)})
+
+
+def median_size(found: PackedMatches) -> float:
+    """The median number of elements of items that have any."""
+    sizes = np.array(sorted(found.sizes), np.int64)
+    ends = np.cumsum([found.sizes[size] for size in sizes.tolist()])
+    if not len(sizes):
+        return 0.0
+    middle = [(int(ends[-1]) - 1) // 2, int(ends[-1]) // 2]
+    return float(sizes[np.searchsorted(ends, middle, side="right")].mean())
 
 
 def _full_leaders(found: PackedMatches) -> I64Array:

@@ -79,6 +79,8 @@ class PackedMatches:
     # The items of giant buckets, and what their task counted.
     giants: I64Array
     giant_counts: dict[str, int] = field(default_factory=dict)
+    # How many items have how many elements.
+    sizes: dict[int, int] = field(default_factory=dict)
     # What the pairs tell that only the join of giants is sure to have found.
     joined: JoinedTerms | None = None
 
@@ -111,7 +113,7 @@ class PackedJob:
         )
         sketched = carrier.save("sketches", carrier.map(rows, work, sketch_stage.KINDS))
         counts = Tallies.merged(carrier.collect(sketched, "counts"))
-        numbering = _numbering(counts)
+        numbering, sizes = _numbering(counts), _taken(counts, "size ")
         if not numbering.total:
             raise InputError("there are no items")
         met = self._meet(carrier.only(sketched, "entries", "prints"), counts)
@@ -120,7 +122,7 @@ class PackedJob:
         found = PackedMatches(
             numbering, nothing, nothing, nothing, nothing, carrier.only(met, "copies"), carrier.only(met, "orders"),
             carrier.only(sketched, "rows"), carrier.only(sketched, "ids"), counts, None, np.zeros(0, np.bool_),
-            (none, none), none, none,
+            (none, none), none, none, sizes=sizes,
         )  # fmt: skip
         if self.plan is None:
             return found
@@ -265,5 +267,10 @@ def _add_counts(counts: dict[str, int], more: dict[str, int]) -> None:
 
 def _numbering(counts: dict[str, int]) -> Numbering:
     """The numbering of all items, which is taken out of the counters."""
-    parts = [name for name in counts if name.startswith("part ")]
-    return Numbering.of({int(name.removeprefix("part ")): counts.pop(name) for name in parts})
+    return Numbering.of(_taken(counts, "part "))
+
+
+def _taken(counts: dict[str, int], prefix: str) -> dict[int, int]:
+    """Counters by number, which are taken out."""
+    names = [name for name in counts if name.startswith(prefix)]
+    return {int(name.removeprefix(prefix)): counts.pop(name) for name in names}

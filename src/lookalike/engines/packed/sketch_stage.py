@@ -99,6 +99,8 @@ class SketchStage:
         tallies.add("rows", len(numbers))
         tallies.add("items", len(numbers))
         tallies.add("null", made.null)
+        for size, many in zip(*np.unique(sketched.sizes[sketched.sizes > 0], return_counts=True), strict=True):
+            tallies.add(f"size {size}", int(many))
         tallies.add("empty", int((sketched.sizes == 0).sum()))
         tallies.add("short", items.short)
         tallies.add("invalid_utf8", items.invalid)

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.certify.recall import PairTally
-from lookalike.engines.evidence import chance_of
+from lookalike.engines.evidence import chance_of, histogram_bins
 from lookalike.engines.packed.blobs import Arrays1D, BatchWriter, by_number, of_one_task
 from lookalike.engines.packed.bucket_stage import unpack_bands
 from lookalike.engines.packed.giant_stage import AUDIT, GIANT
@@ -24,14 +24,12 @@ from lookalike.engines.packed.numbering import part_of_item
 from lookalike.engines.packed.tallies import Tallies
 from lookalike.scale import Scale
 from lookalike.theory import Plan
-from lookalike.types import F64Array, I64Array
+from lookalike.types import I64Array
 
-__all__ = ["WEIGHED", "WEIGHTS", "WeighLeft", "WeighRight", "similarity_bins"]
+__all__ = ["WEIGHED", "WEIGHTS", "WeighLeft", "WeighRight"]
 
 WEIGHED = ("weighed",)
 WEIGHTS = ("tally", "counts")
-# Columns of the histogram: a hundredth of a similarity each.
-_STEPS = 100
 
 
 class _CopyCounts:
@@ -111,7 +109,7 @@ class WeighRight:
         tallies.add("pairs", int(weights.sum()))
         if int(blob["origin"][0]) == AUDIT:
             tallies.add("audit_pairs", int(weights.sum()))
-        for place, mine in by_number(similarity_bins(self.scale, blob["similarity"])):
+        for place, mine in by_number(histogram_bins(self.scale, blob["similarity"])):
             tallies.add(f"bin {place}", int(weights[mine].sum()))
         chosen = np.isin(blob["left"], self.wanted)
         for leader, mine in by_number(blob["left"][chosen]):
@@ -124,10 +122,3 @@ class WeighRight:
         sure = np.full(len(weights), origin == GIANT)
         ends = np.concatenate([[0], np.cumsum(blob["hits"], dtype=np.int64)])
         tally.add(self.scale.share(blob["similarity"]), weights.astype(np.float64), sure, ends, blob["bands"])
-
-
-def similarity_bins(scale: Scale, similarity: F64Array) -> I64Array:
-    """The bin of each similarity in the histogram of a report."""
-    # 0.8 in bins of 0.01 is 80, not 80.00000000000001.
-    places = np.floor(scale.share(similarity) * _STEPS + 1e-9).astype(np.int64)
-    return np.clip(places, 0, _STEPS)

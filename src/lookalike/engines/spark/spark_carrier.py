@@ -7,6 +7,7 @@ work folder and read from there: an executor that is lost takes nothing with it 
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -88,6 +89,8 @@ class SparkCarrier:
 
     def __init__(self, session: SparkSession, folder: str) -> None:
         self._session, self._folder = session, folder.rstrip("/")
+        # What it took to make each table that was saved.
+        self.seconds: dict[str, float] = {}
         self._functions = spark_functions()
 
     def map(self, table: SparkTable, work: StageWork, kinds: Sequence[str]) -> SparkTable:
@@ -139,8 +142,10 @@ class SparkCarrier:
     def save_frame(self, name: str, frame: DataFrame, options: Mapping[str, str] = MappingProxyType({})) -> DataFrame:
         """A DataFrame as Parquet, read from there."""
         path = f"{self._folder}/{name.replace(' ', '-')}"
+        began = time.perf_counter()
         with plain_errors():
             frame.write.options(**options).parquet(path)
+        self.seconds[name] = time.perf_counter() - began
         return self._session.read.schema(frame.schema).parquet(path)
 
     def collect(self, table: SparkTable, kind: str) -> list[Arrays1D]:

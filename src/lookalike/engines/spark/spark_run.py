@@ -81,7 +81,6 @@ def _check_supported(config: Config) -> None:
         "weights": config.weights is not None,
         "unit": config.unit != "document",
         "report_by": config.report_by is not None,
-        "strict": config.strict,
     }
     for name, given in unsupported.items():
         if given:

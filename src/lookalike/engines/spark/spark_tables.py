@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,14 +12,15 @@ import pyarrow as pa
 from lookalike.engines.packed.blobs import blobs
 from lookalike.engines.packed.carrier import StageWork
 from lookalike.engines.packed.numbering import NUMBER, Numbering
-from lookalike.engines.packed.packed_clusters import list_clusters
+from lookalike.engines.packed.packed_clusters import ListedClusters
 from lookalike.engines.spark.spark_carrier import plain_errors, settings, spark_functions
 from lookalike.engines.spark.spark_run import SparkFound
+from lookalike.types import I64Array
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["kept_rows", "listed_pairs", "members_of_clusters", "removed_items"]
+__all__ = ["ids_of_places", "kept_rows", "listed_pairs", "members_of_clusters", "removed_items"]
 
 
 def listed_pairs(run: SparkFound) -> DataFrame:
@@ -41,15 +42,13 @@ def removed_items(run: SparkFound) -> DataFrame:
     return _with_ids(run, rows, ("id", "kept")).select("id", "kept", column)
 
 
-def members_of_clusters(run: SparkFound) -> DataFrame:
+def members_of_clusters(run: SparkFound, listed: ListedClusters) -> DataFrame:
     """The items of every cluster of two or more: cluster number, its size, id, the kept id, similarity to it."""
-    assert run.clusters is not None
     column = run.config.scale.column
-    with settings(run.session), plain_errors():
-        members, firsts = list_clusters(run.job, run.clusters)
     names = ("cluster", "size", "id", "kept")
     columns = pa.schema([*((name, pa.int64()) for name in names), (column, pa.float64())])
-    rows = run.carrier.mapped(members, partial(_members, run.found.numbering, firsts, columns), columns)
+    work = partial(_members, run.found.numbering, listed.firsts, columns)
+    rows = run.carrier.mapped(listed.members, work, columns)
     return _with_ids(run, rows, ("id", "kept")).select(*names, column)
 
 
@@ -62,6 +61,18 @@ def kept_rows(run: SparkFound, removed: DataFrame) -> DataFrame:
         return run.source.copy.join(gone, NUMBER, "left_anti").drop(NUMBER)
     gone = removed.select(spark_functions().col("id").alias(run.config.id))
     return run.frame.join(gone, run.config.id, "left_anti")
+
+
+def ids_of_places(run: SparkFound, places: I64Array) -> list[Any]:
+    """The ids of items in a few places; their places, where there are no ids."""
+    if run.config.id is None:
+        return list(places.tolist())
+    kind = run.source.schema().field(run.config.id).type
+    columns = pa.schema([("_place", pa.int64()), ("_id", kind)])
+    ids = run.carrier.mapped(run.found.ids, partial(_ids, run.found.numbering, columns), columns)
+    wanted = ids.where(spark_functions().col("_place").isin(places.tolist()))
+    known = {row["_place"]: row["_id"] for row in wanted.collect()}
+    return [known[place] for place in places.tolist()]
 
 
 def _with_ids(run: SparkFound, rows: DataFrame, columns: Sequence[str]) -> DataFrame:
