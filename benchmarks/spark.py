@@ -81,7 +81,7 @@ def stages_of(events: Path) -> tuple[float, list[tuple[str, int, float, float]]]
         (f"{names.get(stage, '?')} {stage}", len(each), statistics.median(each), max(each))
         for stage, each in sorted(seconds.items())
     ]
-    return shuffled, [row for row in rows if row[1] > 1 and row[3] >= 0.5]
+    return shuffled, [row for row in rows if row[3] >= 0.5]
 
 
 def start(folder: Path, master: str) -> Any:
@@ -120,13 +120,13 @@ def measured(path: Path, folder: Path, options: argparse.Namespace) -> None:
     wall, used = time.perf_counter() - began, cpu_seconds()
     session.stop()
     shuffled, stages = stages_of(folder / "events")
-    print(
-        f"spark    {wall:7.1f} s, CPU {sum(used.values()):7.1f} s: JVM {used['jvm']:.1f} ({fixed['jvm']:.1f} to start), Python {used['python']:.1f}"
-    )
+    jvm, python = used["jvm"], used["python"]
+    print(f"spark    {wall:7.1f} s, CPU {jvm + python:7.1f} s: JVM {jvm:.1f}, of which {fixed['jvm']:.1f} to start")
     print(f"         {shuffled / options.documents:,.0f} bytes shuffled a document; kept {kept:,}")
     for name, tasks, median, longest in stages:
+        times = longest / max(0.01, median)
         print(
-            f"         {name:16} {tasks:4} tasks, median {median:6.2f} s, longest {longest:6.2f} s, {longest / max(0.01, median):4.1f} times"
+            f"         {name:16} {tasks:4} tasks, median {median:6.2f} s, longest {longest:6.2f} s, {times:4.1f} times"
         )
     before = time.process_time()
     local = lookalike.dedup(path, column="text", id="id", threshold=options.threshold)
@@ -151,18 +151,15 @@ def mllib(path: Path, folder: Path, options: argparse.Namespace) -> None:
     used = cpu_seconds()
     session.stop()
     shuffled, _ = stages_of(folder / "events")
-    print(
-        f"mllib    CPU {sum(used.values()):.1f} s, {shuffled / options.documents:,.0f} bytes shuffled a document, {count:,} pairs"
-    )
+    each = shuffled / options.documents
+    print(f"mllib    CPU {sum(used.values()):.1f} s, {each:,.0f} bytes shuffled a document, {count:,} pairs")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--documents", type=int, default=100_000)
     parser.add_argument("--bytes", type=int, default=1_000)
-    parser.add_argument(
-        "--template", type=float, default=0.0, help="share of the documents that are pages of one template"
-    )
+    parser.add_argument("--template", type=float, default=0.0, help="share of the documents from one template")
     parser.add_argument("--similarity", type=float, default=0.9, help="of two pages of it")
     parser.add_argument("--threshold", type=float, default=0.8)
     parser.add_argument("--master", default="local[2]")

@@ -32,6 +32,11 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         "spark.local.dir": str(folder / "local"),
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.log.level": "ERROR",
+        # Any task may run twice.
+        "spark.speculation": "true",
+        "spark.speculation.quantile": "0.5",
+        "spark.speculation.multiplier": "1.5",
+        "spark.speculation.minTaskRuntime": "100ms",
         "spark.ui.showConsoleProgress": "false",
     }
     builder = SparkSession.builder.master("local-cluster[2,1,1024]").appName("lookalike tests")
