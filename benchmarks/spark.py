@@ -5,8 +5,8 @@
     python -m benchmarks.spark --template 0.3           as many of all documents are pages of one template
     python -m benchmarks.spark --mllib                  beside MLlib's MinHashLSH, pairs only
 
-CPU seconds are those of the processes, so that a machine which others use, too, measures the same. What is shuffled, and
-how long the longest task of a stage takes beside the median one, is read from Spark's own log of events.
+CPU seconds are those of the processes, so that a machine which others use, too, measures the same. What is shuffled,
+and how long the longest task of a stage takes beside the median one, is read from Spark's own log of events.
 """
 
 from __future__ import annotations

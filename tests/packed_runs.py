@@ -55,7 +55,7 @@ def packed_job(table: pa.Table, folder: Path, parts: int = 3, *, verb: str = "pa
 
 def listed(job: PackedJob, found: PackedMatches) -> list[tuple[int, int, float]]:
     """All pairs that a job found, in order."""
-    made = job.carrier.collect(job.carrier.map(*job.unfold(found), WHOLE), "listed")
+    made = job.carrier.collect(job.carrier.map(*job.unfold(found), WHOLE), "listed")[0]
     return sorted(pair for blob in made for pair in _plain(found.numbering, blob))
 
 
@@ -64,7 +64,7 @@ def clustered(job: PackedJob, clusters: PackedClusters) -> tuple[list[tuple[Any,
     places = clusters.found.numbering.places
     removed = [
         row
-        for blob in job.carrier.collect(clusters.removed, "removed")
+        for blob in job.carrier.collect(clusters.removed, "removed")[0]
         for row in zip(
             places(blob["items"]).tolist(), places(blob["kept"]).tolist(), blob["similarity"].tolist(), strict=True
         )

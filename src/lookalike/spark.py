@@ -26,7 +26,12 @@ __all__ = ["clusters", "dedup", "pairs"]
 
 
 def pairs(
-    frame: DataFrame, *, work: str | None = None, parts: int | None = None, **options: Unpack[PairsOptions]
+    frame: DataFrame,
+    *,
+    work: str | None = None,
+    parts: int | None = None,
+    resume: bool = False,
+    **options: Unpack[PairsOptions],
 ) -> SparkPairs:
     """Every pair of similar items, with its exact similarity; `table` of the result is a DataFrame.
 
@@ -34,6 +39,7 @@ def pairs(
         frame: the rows; of a classic or a Connect session.
         work: a folder that all machines of the cluster reach, for what stages write; a temporary one on one machine.
         parts: how many tasks share each stage; by default as many as the number of rows suggests.
+        resume: go on with a run that did not end: the same verb, options and rows, in the same work folder.
         options: those of `lookalike.pairs`. With `id`, items are in the order of their ids. Without it, a copy of all
             rows is written to the work folder and numbered; `items` of the result has the rows with their numbers.
     """
@@ -41,11 +47,16 @@ def pairs(
     from lookalike.runs.spark_results import SparkPairs
 
     config = _config("pairs", PairsOptions, options)
-    return SparkPairs(run_on_spark(frame, config, verb="pairs", work=work, parts=parts))
+    return SparkPairs(run_on_spark(frame, config, verb="pairs", work=work, parts=parts, resume=resume))
 
 
 def clusters(
-    frame: DataFrame, *, work: str | None = None, parts: int | None = None, **options: Unpack[ClustersOptions]
+    frame: DataFrame,
+    *,
+    work: str | None = None,
+    parts: int | None = None,
+    resume: bool = False,
+    **options: Unpack[ClustersOptions],
 ) -> SparkClusters:
     """Groups of similar items, each with the item that stands for it; `table` of the result is a DataFrame.
 
@@ -55,11 +66,16 @@ def clusters(
     from lookalike.runs.spark_results import SparkClusters
 
     config = _config("clusters", ClustersOptions, options)
-    return SparkClusters(run_on_spark(frame, config, verb="clusters", work=work, parts=parts))
+    return SparkClusters(run_on_spark(frame, config, verb="clusters", work=work, parts=parts, resume=resume))
 
 
 def dedup(
-    frame: DataFrame, *, work: str | None = None, parts: int | None = None, **options: Unpack[DedupOptions]
+    frame: DataFrame,
+    *,
+    work: str | None = None,
+    parts: int | None = None,
+    resume: bool = False,
+    **options: Unpack[DedupOptions],
 ) -> SparkDedup:
     """The rows without their near-duplicates (`table`), and what was removed for what (`removed`), as DataFrames.
 
@@ -69,7 +85,7 @@ def dedup(
     from lookalike.runs.spark_results import SparkDedup
 
     config = _config("dedup", DedupOptions, options)
-    return SparkDedup(run_on_spark(frame, config, verb="dedup", work=work, parts=parts))
+    return SparkDedup(run_on_spark(frame, config, verb="dedup", work=work, parts=parts, resume=resume))
 
 
 def _config(verb: str, table: Any, options: Mapping[str, Any]) -> Config:

@@ -13,6 +13,7 @@ import pytest
 import lookalike
 from lookalike import InputError, OptionError
 from lookalike.engines.packed import audit_sample, numbering, sketch_stage
+from lookalike.engines.packed import packed_job as packed_job_module
 from lookalike.engines.packed.one_process import Parts
 from tests.limited import limited
 from tests.near_copies import near_copies
@@ -141,3 +142,11 @@ def test_ids_must_be_there_and_different(ids: list[int | None], message: str, tm
     table = pa.table({"text": ["a b", "c d", "e f"], "id": pa.array(ids, pa.int64())})
     with pytest.raises(InputError, match=message):
         packed_job(table, tmp_path, column="text", id="id").match(numbered(table, []))
+
+
+def test_more_giants_than_a_task_holds_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = texts(1)
+    job = packed_job(table, tmp_path, column="text", threshold=0.5, shingle="word:2")
+    monkeypatch.setattr(packed_job_module, "_GIANT_BYTES", 1000)
+    with pytest.raises(InputError, match="on Spark one task compares them"):
+        job.match(numbered(table, []))

@@ -39,13 +39,13 @@ def test_each_match_stands_for_all_pairs_of_copies(sizes: list[int], data: st.Da
     copies = carrier.only(table, "copies")
     half = carrier.map(carrier.exchange(table, PARTS), UnfoldLeft(PARTS), HALF)
     both = carrier.exchange(carrier.together(half, copies), PARTS)
-    found = carrier.collect(carrier.map(both, UnfoldRight(1.0), WHOLE), "listed")
+    found = carrier.collect(carrier.map(both, UnfoldRight(1.0), WHOLE), "listed")[0]
     pairs = sorted((int(a), int(b), float(s)) for blob in found for a, b, s in zip(*blob.values(), strict=True))
     of = {fold[0]: fold for fold in folds}
     across = [(min(a, b), max(a, b), left / 10) for left, right in matches for a, b in product(of[left], of[right])]
     within = [(a, b, 1.0) for fold in folds for a, b in combinations(fold, 2)]
     assert pairs == sorted(across + within)
-    counted = Tallies.merged(carrier.collect(carrier.map(both, count_pairs, COUNTED), "counts"))
+    counted = Tallies.merged(carrier.collect(carrier.map(both, count_pairs, COUNTED), "counts")[0])
     assert counted.get("pairs", 0) == len(across)
 
 

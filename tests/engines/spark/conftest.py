@@ -32,6 +32,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         "spark.local.dir": str(folder / "local"),
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.log.level": "ERROR",
+        # It takes as long as these small tests do; the test of Connect has it.
+        "spark.sql.adaptive.enabled": "false",
         # Any task may run twice.
         "spark.speculation": "true",
         "spark.speculation.quantile": "0.5",

@@ -55,8 +55,8 @@ class Carrier(Protocol):
         """The same table, made once and kept; where it is there from before, it is not made again."""
         ...
 
-    def collect(self, table: Table, kind: str) -> list[Arrays1D]:
-        """The blobs of a kind, of which there must be few."""
+    def collect(self, table: Table, *kinds: str) -> tuple[list[Arrays1D], ...]:
+        """The blobs of each kind, of which there must be few; one list for each kind."""
         ...
 
     def made(self, rows: Sequence[pa.RecordBatch], kinds: Sequence[str]) -> Table:

@@ -84,8 +84,8 @@ class OneProcess:
             found.append(pq.read_table(path).to_batches())
         return Parts(found, table.kinds)
 
-    def collect(self, table: Parts, kind: str) -> list[Arrays1D]:
-        return [arrays for part in self.only(table, kind).parts for _, arrays in blobs(iter(part), kind)]
+    def collect(self, table: Parts, *kinds: str) -> tuple[list[Arrays1D], ...]:
+        return tuple([arrays for part in table.parts for _, arrays in blobs(iter(part), kind)] for kind in kinds)
 
     def made(self, rows: Sequence[pa.RecordBatch], kinds: Sequence[str]) -> Parts:
         return Parts([list(rows)], tuple(kinds))

@@ -56,7 +56,7 @@ def find_clusters(job: PackedJob, found: PackedMatches) -> PackedClusters:
     while led:
         kept.append(_kept_giants(job, found, keepers))
         again = job.join_giants(found, f"giants again {len(kept)}", *kept)
-        told = Tallies.merged(job.carrier.collect(again, "counts"))
+        told = Tallies.merged(job.carrier.collect(again, "counts")[0])
         # The task tells of all that it did from the beginning.
         for name in ("candidates", "matches", "unexamined_items"):
             found.counts[name] = found.counts.get(name, 0) + told.get(name, 0) - found.giant_counts.get(name, 0)
@@ -69,7 +69,7 @@ def find_clusters(job: PackedJob, found: PackedMatches) -> PackedClusters:
     both = job.carrier.together(keepers, found.copies)
     work = RemovedStage(job.parts, job.config.scale.identical)
     removed = job.carrier.save("removed", job.carrier.map(job.carrier.exchange(both, job.parts), work, REMOVED))
-    found.counts.update({"removed": 0} | Tallies.merged(job.carrier.collect(removed, "counts")))
+    found.counts.update({"removed": 0} | Tallies.merged(job.carrier.collect(removed, "counts")[0]))
     return PackedClusters(job.carrier.only(removed, "removed"), found)
 
 
@@ -96,7 +96,7 @@ def list_clusters(job: PackedJob, clusters: PackedClusters) -> ListedClusters:
         "clusters",
         carrier.map(carrier.exchange(carrier.only(members, "members"), job.parts), NumberClusters(), MEMBERS),
     )
-    counts = Tallies.merged(carrier.collect(listed, "counts"))
+    counts = Tallies.merged(carrier.collect(listed, "counts")[0])
     tasks = sorted(int(name.removeprefix("clusters ")) for name in counts if name.startswith("clusters "))
     firsts, total = {}, 0
     for task in tasks:
@@ -146,7 +146,7 @@ def _by_component(job: PackedJob, edges: Table, time: int) -> Table:
             made = carrier.save(
                 f"{name} stars {time} {stars}", carrier.map(carrier.exchange(links, parts), star, LINKS)
             )
-            changed += Tallies.merged(carrier.collect(made, "counts")).get("changed", 0)
+            changed += Tallies.merged(carrier.collect(made, "counts")[0]).get("changed", 0)
             links = carrier.only(made, "links")
     both = carrier.exchange(carrier.together(edges, links), parts)
     return carrier.map(both, LabelEdges(parts), EDGES)
@@ -155,7 +155,7 @@ def _by_component(job: PackedJob, edges: Table, time: int) -> Table:
 def _kept_giants(job: PackedJob, found: PackedMatches, keepers: Table) -> BoolArray:
     """Which of the giants stay."""
     find = FindRemoved(found.giants)
-    return find.kept(job.carrier.collect(job.carrier.map(keepers, find, FIND), "found"))
+    return find.kept(job.carrier.collect(job.carrier.map(keepers, find, FIND), "found")[0])
 
 
 def _similar_keepers(job: PackedJob, found: PackedMatches, keepers: Table) -> Table:

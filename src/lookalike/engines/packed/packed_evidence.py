@@ -44,11 +44,12 @@ def weigh_matches(job: PackedJob, found: PackedMatches) -> Weighed:
     right = carrier.exchange(carrier.together(left, found.copies), parts)
     work = WeighRight(plan, job.recipe.bands, scale, not led, np.unique(_full_leaders(found)))
     weighed = carrier.save("weights", carrier.map(right, work, WEIGHTS))
-    counts = Tallies.merged(carrier.collect(weighed, "counts"))
+    counted, tallies = carrier.collect(weighed, "counts", "tally")
+    counts = Tallies.merged(counted)
     tally = None
     if job.recipe.bands:
         tally = PairTally(chance_of(plan, scale), job.recipe.bands)
-        for blob in carrier.collect(weighed, "tally"):
+        for blob in tallies:
             tally.merge(PairTally.from_state(chance_of(plan, scale), json.loads(blob["json"].tobytes())))
         tally.giants = len(found.giants) > 0
         tally.joined = None if led else found.joined
@@ -109,7 +110,7 @@ def _stayed(job: PackedJob, found: PackedMatches, clusters: PackedClusters) -> B
         return np.zeros(0, np.bool_)
     left, right = (found.numbering.numbers(each) for each in (found.audited.left, found.audited.right))
     find = FindKeepers(np.unique(np.concatenate([left, right])))
-    keepers = find.keepers(job.carrier.collect(job.carrier.map(clusters.removed, find, FIND), "found"))
+    keepers = find.keepers(job.carrier.collect(job.carrier.map(clusters.removed, find, FIND), "found")[0])
     one, other = (keepers[np.searchsorted(find.items, each)] for each in (left, right))
     stayed: BoolArray = ((one == left) & (other == right)) | (one == right) | (other == left)
     return stayed

@@ -53,6 +53,9 @@ from lookalike.verify.verifier import HeldRows
 
 __all__ = ["PackedJob", "PackedMatches"]
 
+# Sets of giant buckets that one task may hold, which takes three times as much memory.
+_GIANT_BYTES = 4 << 30
+
 
 @dataclass(frozen=True)
 class PackedMatches:
@@ -112,7 +115,7 @@ class PackedJob:
             self.recipe, config, items.columns, self.parts, config.id, config.group_by, self.plan is not None, self.keep
         )
         sketched = carrier.save("sketches", carrier.map(rows, work, sketch_stage.KINDS))
-        counts = Tallies.merged(carrier.collect(sketched, "counts"))
+        counts = Tallies.merged(carrier.collect(sketched, "counts")[0])
         numbering, sizes = _numbering(counts), _taken(counts, "size ")
         if not numbering.total:
             raise InputError("there are no items")
@@ -135,7 +138,7 @@ class PackedJob:
         both = carrier.together(found.all_matches(carrier), found.copies)
         half = carrier.map(carrier.exchange(both, self.parts), UnfoldLeft(self.parts), HALF)
         both = carrier.exchange(carrier.together(carrier.save("half", half), found.copies), self.parts)
-        counted = Tallies.merged(carrier.collect(carrier.map(both, count_pairs, COUNTED), "counts"))
+        counted = Tallies.merged(carrier.collect(carrier.map(both, count_pairs, COUNTED), "counts")[0])
         found.counts["pairs"] = counted.get("pairs", 0) + found.counts.get("within", 0)
         self.config.limits.check_pairs(found.counts["pairs"])
         return both, UnfoldRight(self.config.scale.identical)
@@ -146,15 +149,16 @@ class PackedJob:
         whole = self.plan is not None and self.plan.exhaustive
         work = BucketStage(self.parts, self.recipe.bands, limits.bucket, whole)
         met = carrier.save("buckets", carrier.map(carrier.exchange(entries, self.parts), work, bucket_stage.KINDS))
-        clashes = carrier.collect(met, "clashes")
+        clashes, told = carrier.collect(met, "clashes", "counts")
         if clashes:
             items, leaders = (np.concatenate([blob[name] for blob in clashes]) for name in ("items", "leaders"))
             order = np.argsort(items)
             work = replace(work, known=(items[order], leaders[order]))
             met = carrier.map(carrier.exchange(entries, self.parts), work, bucket_stage.KINDS)
             met = carrier.save("buckets without clashes", met)
+            (told,) = carrier.collect(met, "counts")
             counts["clashing_items"] = len(items)
-        counts |= Tallies.merged(carrier.collect(met, "counts"))
+        counts |= Tallies.merged(told)
         return met
 
     def _verify(self, found: PackedMatches, met: Table) -> PackedMatches:
@@ -166,18 +170,20 @@ class PackedJob:
         both = carrier.together(carrier.only(shipped, "rows"), candidates)
         verify = VerifyStage(self.recipe, self.config)
         matches = carrier.save("matches", carrier.map(carrier.exchange(both, parts + 1), verify, verify_stage.KINDS))
-        _add_counts(counts, Tallies.merged(carrier.collect(matches, "counts")))
-        audited = None if sample is None else audited_of(sample, carrier.collect(shipped, "audited"))
+        _add_counts(counts, Tallies.merged(carrier.collect(matches, "counts")[0]))
+        audited = None if sample is None else audited_of(sample, carrier.collect(shipped, "audited")[0])
         found = replace(found, matches=carrier.only(matches, "matches"), audited=audited)
         if not counts.get("giant_items"):
             return found
+        _check_giants(counts["giant_items"], found.sizes)
         sent = carrier.together(carrier.at(carrier.only(shipped, "rows"), parts), marks)
         found = replace(found, sent=sent)
         giants = self.join_giants(found, "giants")
-        told = Tallies.merged(carrier.collect(giants, "counts"))
+        counted, named, joined = carrier.collect(giants, "counts", "giants", "joined")
+        told = Tallies.merged(counted)
         _add_counts(counts, told)
-        items = np.concatenate([blob["items"] for blob in carrier.collect(giants, "giants")])
-        terms = [json.loads(blob["json"].tobytes()) for blob in carrier.collect(giants, "joined")]
+        items = np.concatenate([blob["items"] for blob in named])
+        terms = [json.loads(blob["json"].tobytes()) for blob in joined]
         found = replace(found, giant_matches=carrier.only(giants, "matches"), giants=items, giant_counts=told)
         return replace(found, joined=JoinedTerms.from_dict(terms[0]) if terms else None)
 
@@ -189,7 +195,7 @@ class PackedJob:
         work = CandidateStage(parts)
         unique = carrier.map(carrier.exchange(pairs, parts + 1), work, candidate_stage.KINDS)
         candidates = carrier.save(f"{name}candidates", unique)
-        told = Tallies.merged(carrier.collect(candidates, "counts"))
+        told = Tallies.merged(carrier.collect(candidates, "counts")[0])
         _add_counts(found.counts, {"giant_items": told.get("giant_items", 0)})
         asked = carrier.exchange(carrier.only(candidates, "requests"), parts)
         requests = carrier.save(f"{name}requests", carrier.map(asked, merge_requests, REQUESTS))
@@ -204,16 +210,16 @@ class PackedJob:
             return np.empty(0, np.int64)
         find = FindOrders(giants)
         orders = self.carrier.map(self.carrier.exchange(found.orders, self.parts), find, ORDERED)
-        return find.ranks(self.carrier.collect(orders, "ordered"))
+        return find.ranks(self.carrier.collect(orders, "ordered")[0])
 
     def join_giants(self, found: PackedMatches, name: str, *kept: BoolArray) -> Table:
         """The matches of the task of the giants; `kept` is who was kept, each time that leaders looked again."""
         carrier = self.carrier
         assert self.plan is not None, "items are compared"
         sent = carrier.map(carrier.exchange(carrier.only(found.sent, "rows"), 1), name_items, ("giants",))
-        giants = np.unique(np.concatenate([blob["items"] for blob in carrier.collect(sent, "giants")]))
+        giants = np.unique(np.concatenate([blob["items"] for blob in carrier.collect(sent, "giants")[0]]))
         sizes = FindSizes(giants)
-        copies = sizes.sizes(carrier.collect(carrier.map(found.copies, sizes, FIND), "found"))
+        copies = sizes.sizes(carrier.collect(carrier.map(found.copies, sizes, FIND), "found")[0])
         work = GiantStage(
             self.recipe, self.config, self.parts, self.all_pairs, found.numbering, self.plan, copies,
             self._giant_rank(found, giants), kept,
@@ -231,7 +237,7 @@ class PackedJob:
                 out.add("requests", chunk, {"items": mine, "tasks": np.zeros(len(mine), np.uint32)})
             beside = self.carrier.meet(rows, self.carrier.made(list(out.rest()), REQUESTS), every=False)
             shipped = self.carrier.map(beside, ShipStage(self.parts, numbering), ship_stage.KINDS)
-            found, held, _ = read_rows(self.carrier.collect(shipped, "rows"))
+            found, held, _ = read_rows(self.carrier.collect(shipped, "rows")[0])
             return numbering.places(found), held
 
         left_out = counts.get("empty", 0) + counts.get("unaudited_items", 0)
@@ -242,12 +248,12 @@ class PackedJob:
         carrier, counts = self.carrier, found.counts
         ends = found.numbering.numbers(np.concatenate([audited.left, audited.right]))
         find = FindLeaders(np.unique(ends))
-        leaders = find.leaders(carrier.collect(carrier.map(found.copies, find, FIND), "found"))
+        leaders = find.leaders(carrier.collect(carrier.map(found.copies, find, FIND), "found")[0])
         left, right = leaders[np.searchsorted(find.items, ends)].reshape(2, -1)
         found = replace(found, leaders_of_left=left)
         left, right = np.minimum(left, right), np.maximum(left, right)
         look = FindMatches(*pairs_in(left, right))
-        known = look.among(carrier.collect(carrier.map(found.all_matches(carrier), look, FIND), "found"))
+        known = look.among(carrier.collect(carrier.map(found.all_matches(carrier), look, FIND), "found")[0])
         missed: BoolArray = (left != right) & ~known[look.place_of(left, right)]
         found = replace(found, missed=missed, audited_leaders=(left, right))
         if not missed.any() or counts.get("led_items"):
@@ -258,6 +264,17 @@ class PackedJob:
         more = carrier.only(carrier.made(list(out.rest()), verify_stage.KINDS), "matches")
         counts["audit_matches"] = pairs.shape[1]
         return replace(found, audit_matches=more)
+
+
+def _check_giants(giants: int, sizes: dict[int, int]) -> None:
+    """Refuse more giants than one task can hold."""
+    mean = sum(size * many for size, many in sizes.items()) / max(1, sum(sizes.values()))
+    if giants * mean * 8 > _GIANT_BYTES:
+        raise InputError(
+            f"{giants:,} items, about {giants * mean * 8 / 1e9:.1f} GB of sets, are in buckets too large to compare "
+            f"pair by pair, and on Spark one task compares them, up to {_GIANT_BYTES / 1e9:.1f} GB: a longer shingle "
+            "or a higher threshold makes fewer of them, and one machine takes any number"
+        )
 
 
 def _add_counts(counts: dict[str, int], more: dict[str, int]) -> None:

@@ -20,7 +20,7 @@ import pyarrow as pa
 import lookalike.errors
 from lookalike.engines.packed.blobs import PLACE, Arrays1D, table_schema, unpack
 from lookalike.engines.packed.carrier import StageWork
-from lookalike.errors import LookalikeError, UnavailableError
+from lookalike.errors import LookalikeError, OptionError, UnavailableError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -87,8 +87,12 @@ class SparkTable:
 class SparkCarrier:
     """Carries tables as DataFrames; what is saved goes to a folder that all machines reach."""
 
-    def __init__(self, session: SparkSession, folder: str) -> None:
+    def __init__(self, session: SparkSession, folder: str, *, named: bool = False, resume: bool = False) -> None:
+        """In a folder that the user named, stages are marked when they are done; with `resume` these are taken over."""
         self._session, self._folder = session, folder.rstrip("/")
+        self._named, self._resume = named, resume
+        # Which tables were taken over from an earlier run.
+        self.taken_over: list[str] = []
         # What it took to make each table that was saved.
         self.seconds: dict[str, float] = {}
         self._functions = spark_functions()
@@ -142,16 +146,48 @@ class SparkCarrier:
     def save_frame(self, name: str, frame: DataFrame, options: Mapping[str, str] = MappingProxyType({})) -> DataFrame:
         """A DataFrame as Parquet, read from there."""
         path = f"{self._folder}/{name.replace(' ', '-')}"
-        began = time.perf_counter()
-        with plain_errors():
-            frame.write.options(**options).parquet(path)
+        began, schema = time.perf_counter(), frame.schema
+        if self._resume and self._is_done(path):
+            self.taken_over.append(name)
+            return self._session.read.schema(schema).parquet(path)
+        with plain_errors(), self._told_if_there():
+            # Only a run that is taken up writes over what a killed one left unfinished.
+            frame.write.mode("overwrite" if self._resume else "error").options(**options).parquet(path)
+            if self._named:
+                done = self._session.createDataFrame([(name,)], "stage string").coalesce(1)
+                done.write.mode("overwrite" if self._resume else "error").parquet(f"{path}.done")
         self.seconds[name] = time.perf_counter() - began
-        return self._session.read.schema(frame.schema).parquet(path)
+        return self._session.read.schema(schema).parquet(path)
 
-    def collect(self, table: SparkTable, kind: str) -> list[Arrays1D]:
+    def _is_done(self, path: str) -> bool:
+        """Whether an earlier run wrote all of a table: a folder alone may be one that was not finished."""
+        from pyspark.errors import AnalysisException
+
+        try:
+            return self._session.read.schema("stage string").parquet(f"{path}.done").count() == 1
+        except AnalysisException:
+            return False
+
+    @contextmanager
+    def _told_if_there(self) -> Iterator[None]:
+        """Say what to do where an earlier run left its stages."""
+        from pyspark.errors import AnalysisException
+
+        try:
+            yield
+        except AnalysisException as error:
+            if error.getCondition() != "PATH_ALREADY_EXISTS":
+                raise
+            raise OptionError(
+                f"there are stages of an earlier run with these options in {self._folder}: resume=True goes on with "
+                "them, or name another folder with work"
+            ) from None
+
+    def collect(self, table: SparkTable, *kinds: str) -> tuple[list[Arrays1D], ...]:
         with plain_errors():
-            found = self.only(table, kind).frame.select(kind).toArrow()
-        return [unpack(memoryview(value.as_buffer())) for value in found.column(0)]
+            found = self.only(table, *kinds).frame.select(*kinds).toArrow()
+        values = (found.column(kind).drop_null() for kind in kinds)
+        return tuple([unpack(memoryview(value.as_buffer())) for value in column] for column in values)
 
     def made(self, rows: Sequence[pa.RecordBatch], kinds: Sequence[str]) -> SparkTable:
         table = pa.Table.from_batches(rows, schema=table_schema(kinds))
