@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format types unit kernels browser redis bench clean
+.PHONY: help demo test lint format types unit kernels browser redis java bench clean
 
 help:
 	@sed -n '1,4p' Makefile | sed 's/^# \{0,1\}//'
@@ -29,8 +29,10 @@ types: $(VENV)/installed-dev
 
 # Tests are handed out one by one, in order, and a worker that has none left takes half of another's: by file, the last one
 # to begin is often one of few long tests, and the other workers wait for it.
-unit: $(VENV)/installed-dev kernels browser redis
-	$(BIN)/python -m pytest --numprocesses auto --dist worksteal --cov --cov-report=term --cov-fail-under=90
+# The tests of Spark share one cluster, which has a process for each core, so they come after all others, one by one.
+unit: $(VENV)/installed-dev kernels browser redis java
+	$(BIN)/python -m pytest -m "not spark" --numprocesses auto --dist worksteal --cov --cov-report=
+	$(BIN)/python -m pytest -m spark --cov --cov-append --cov-report=term --cov-fail-under=90
 
 kernels: $(VENV)/installed-dev
 	$(BIN)/python -m tools.compile_kernels
@@ -48,6 +50,14 @@ redis:
 	  command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ] && echo "installing Redis for the tests of an index in it" \
 	  && apt-get update --quiet=2 && apt-get install --yes --quiet=2 --no-install-recommends redis-server >/dev/null; } \
 	  || echo "no Redis and no way to install it: the tests of an index in Redis will be skipped"
+
+# The tests of Spark need Java. Where it cannot be installed they are skipped, and say so.
+java:
+	@command -v java >/dev/null || { \
+	  command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ] && echo "installing Java for the tests of Spark" \
+	  && apt-get update --quiet=2 && { apt-get install --yes --quiet=2 --no-install-recommends openjdk-17-jre-headless \
+	  || apt-get install --yes --quiet=2 --no-install-recommends default-jre-headless; } >/dev/null; } \
+	  || echo "no Java and no way to install it: the tests of Spark will be skipped"
 
 format: $(VENV)/installed-dev
 	$(BIN)/ruff format .

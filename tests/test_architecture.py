@@ -46,12 +46,14 @@ LAYERS: list[dict[str, set[str]]] = [
     {"io.copying": set(), "io.making": set()},
     {"io.inputs": set(), "io.input_options": {"io"}, "io": {"io.inputs"}},
     {"items": set(), "engines.local.store": set()},
-    # Engines stand side by side: what is below knows none of them, and none knows another.
-    {"engines": set(), "engines.local": set(), "search": set()},
+    # What engines share. Then they stand side by side: what is below knows none of them, and none knows another.
+    {"engines": set()},
+    {"engines.local": set(), "engines.packed": set(), "search": set()},
+    {"engines.spark": set()},
     {"index": set()},
     {"report": set()},
     {"runs": set()},
-    {"api": set(), "server": set()},
+    {"api": set(), "server": set(), "spark": set()},
     {"cli": set()},
 ]
 

@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import lookalike
+from lookalike.engines import planning
 from lookalike.engines.local import frequency_pass as frequencies
-from lookalike.engines.local import planning
 from lookalike.engines.local.store.work_folder import Work
 from lookalike.represent.document_counts import Frequencies
 from tests.near_copies import near_copies

@@ -26,7 +26,7 @@ from hypothesis import strategies as st
 import lookalike
 from lookalike import api
 from lookalike.config import make_config
-from lookalike.engines.local import planning
+from lookalike.engines import planning
 from lookalike.io.reading import blocks, line_ranges
 from lookalike.io.reading.formats import parquet
 from tests.near_copies import near_copies

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from lookalike.config import make_config
 from lookalike.engines.local.pipeline import Found, find
-from lookalike.engines.local.planning import plan_for
+from lookalike.engines.local.sampled_plan import plan_for
 from lookalike.errors import OptionError
 from lookalike.io import Source, open_source
 from lookalike.io.input_options import InputOptions, edges_of

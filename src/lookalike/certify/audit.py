@@ -68,6 +68,11 @@ class Audited:
     compared: int
     empty: int
 
+    def full_items(self) -> I64Array:
+        """The sampled items with more matches than are in here."""
+        items, pairs = np.unique(self.left, return_counts=True)
+        return items[pairs == pairs.max()] if self.full else items[:0]
+
 
 class Audit:
     """A random sample of items, compared exactly with all later ones while they pass by."""
@@ -91,7 +96,7 @@ class Audit:
     def add(self, first: int, sets: Sets, groups: U64Array | None = None) -> None:
         """Let the items first, first + 1, … pass by; only items of the same group are compared."""
         self.enter(first, sets, groups)
-        self.note([self._probed(first, sets, groups, self._probe())])
+        self.note([self._probed(first, sets, groups, Probe.of(self._index, self._longest))])
 
     def make_ready(self, coming: Sequence[tuple[int, Sets]]) -> None:
         """Halve the sample for items that are entered next: at once, and not again and again while they are."""
@@ -128,13 +133,13 @@ class Audit:
         self._next = first + len(sets)
         self._compared += compared
 
-    def probe(self, entered: Sequence[tuple[int, Sets]]) -> ProbeMatches:
-        """The matches of items that were entered, in their order; may be called by several threads."""
-        probe = self._probe()
-        return _joined([_no_pairs(), *(self._probed(first, sets, None, probe) for first, sets in entered)])
+    def probe(self, passing: Sequence[tuple[int, Sets]]) -> ProbeMatches:
+        """The matches of some items with those of the sample before them, in their order; on several threads at once.
 
-    def _probe(self) -> Probe:
-        return Probe.of(self._index, self._longest)
+        Those of them that belong to the sample were entered.
+        """
+        probe = Probe.of(self._index, max((extent_of(sets.offsets)[0] for _, sets in passing), default=0))
+        return _joined([_no_pairs(), *(self._probed(first, sets, None, probe) for first, sets in passing)])
 
     def _probed(self, first: int, sets: Sets, groups: U64Array | None, probe: Probe) -> ProbeMatches:
         groups = np.zeros(len(sets), np.uint64) if groups is None else groups

@@ -54,8 +54,8 @@ def plan(**given: Unpack[PlanCommand]) -> None:
 
 def _with_sample(sample: list[str], options: dict[str, Any], items: int) -> Plan:
     from lookalike.config import make_config
-    from lookalike.engines.local.planning import plan_for
-    from lookalike.engines.local.planning_sample import SAMPLE_ITEMS
+    from lookalike.engines.local.sampled_plan import plan_for
+    from lookalike.engines.planning_sample import SAMPLE_ITEMS
     from lookalike.io import open_files
 
     return plan_for(make_config(**options), items, open_files(sample, limit=20 * SAMPLE_ITEMS))

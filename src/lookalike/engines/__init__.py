@@ -1,1 +1,1 @@
-"""What carries out a run. An engine is a folder; nothing below them knows of any."""
+"""What carries out a run. An engine is a folder, and beside them stands what they share; nothing below knows of any."""

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.config import Config, check_options, make_config
-from lookalike.engines.local.planning import plan_kept
+from lookalike.engines.planning import plan_kept
 from lookalike.errors import InputError
 from lookalike.index.index_items import IdBytes, bytes_of_payloads
 from lookalike.io import open_source

@@ -13,11 +13,12 @@ import pyarrow.compute as pc
 from lookalike.io.json_text import python_values
 from lookalike.items.units import cut_texts
 from lookalike.key import key_of
+from lookalike.measures import is_binary_like, is_list
 from lookalike.recipe import Recipe
 from lookalike.represent.elements import hash_cells
 from lookalike.types import BoolArray, I64Array, U64Array
 
-__all__ = ["MadeItems", "make_items"]
+__all__ = ["MadeItems", "item_lengths", "make_items"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,3 +77,15 @@ def _join(arrays: Sequence[pa.Array]) -> pa.Array:
     # Bytes, because a batch with invalid UTF-8 comes as bytes; the shingler reads both alike.
     texts = [array.cast(pa.large_binary()) for array in arrays]
     return pc.binary_join_element_wise(*texts, pa.scalar(b"\n", pa.large_binary()), null_handling="replace")
+
+
+def item_lengths(values: pa.Array) -> I64Array:
+    """How long each item is: bytes of text, or elements of a set."""
+    if is_list(values.type):
+        lengths = values.value_lengths()
+    elif is_binary_like(values.type):
+        lengths = pc.binary_length(values)
+    else:
+        return np.zeros(len(values), np.int64)
+    out: I64Array = lengths.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
+    return out

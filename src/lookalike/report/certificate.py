@@ -30,7 +30,7 @@ from lookalike.certify.intervals import clopper_pearson
 from lookalike.certify.recall import Recall
 from lookalike.certify.sampled import SampledPairs
 from lookalike.config import Config
-from lookalike.engines.local.matched import Matched
+from lookalike.engines.evidence import Evidence
 from lookalike.theory import Plan
 from lookalike.types import BoolArray, I64Array
 from lookalike.wording.phrases import counted
@@ -47,12 +47,12 @@ _EACH, _WIDE, _APART = math.sqrt(_LEVEL), 0.999, 0.998
 _MUCH = 2.0
 
 
-def certify(config: Config, plan: Plan, matched: Matched, audited: Audited | None, about: str) -> dict[str, Any]:
+def certify(config: Config, plan: Plan, evidence: Evidence, audited: Audited | None, about: str) -> dict[str, Any]:
     """The certificate as plain data, with the sentence that is printed; `about` tells which pairs it is about."""
-    out: dict[str, Any] = {"notes": _notes(config, matched, audited), "alarms": []}
+    out: dict[str, Any] = {"notes": _notes(config, evidence, audited), "alarms": []}
     estimate = None
-    if matched.tally is not None:
-        estimate = matched.tally.finish(certain=float(matched.folds.within))
+    if evidence.tally is not None:
+        estimate = evidence.tally.finish(certain=float(evidence.within))
         data = estimate.as_dict()
         bands, out["curve"] = data.pop("bands"), data.pop("curve")
         out["bands"] = bands | {"suspicious": bands.pop("odd")}
@@ -61,26 +61,26 @@ def certify(config: Config, plan: Plan, matched: Matched, audited: Audited | Non
         out["estimate"] = data
     sample = None
     if audited is not None:
-        sample, details = _audit(config, plan, matched, audited)
+        sample, details = _audit(config, plan, evidence, audited)
         out |= details
-    out["alarms"] += _faults(matched)
+    out["alarms"] += _faults(evidence)
     # What was refused by its text (verify=text) matches by its hashes, which are what the audit compares.
-    refused = matched.counts.refused_matches + matched.counts.refused_identical
-    headline = _headline(plan, matched, estimate, None if refused else sample)
+    refused = evidence.counts.refused_matches + evidence.counts.refused_identical
+    headline = _headline(plan, evidence, estimate, None if refused else sample)
     sure = bool(headline.alarm) or headline.basis in _CERTAIN
-    if not sure and audited is not None and _saw_all(config, matched, audited):
+    if not sure and audited is not None and _saw_all(config, evidence, audited):
         headline = replace(headline, basis="all pairs audited")
-    out["recall"], alarm = headline.as_dict(matched), headline.alarm
+    out["recall"], alarm = headline.as_dict(evidence), headline.alarm
     out["alarms"] += [alarm] if alarm else []
     if sample is not None:
         out["audit"]["hidden"] = sample.hidden(headline.usual, _APART)
-    out["statement"] = _statement(config, plan, matched, out, about)
+    out["statement"] = _statement(config, plan, evidence, out, about)
     return out
 
 
-def _faults(matched: Matched) -> list[str]:
+def _faults(evidence: Evidence) -> list[str]:
     """What the checks of single steps found."""
-    counts, out = matched.counts, []
+    counts, out = evidence.counts, []
     if counts.faulty_items:
         out.append(
             f"{counts.faulty_items:,} of {counts.checked_items:,} items that were made into sets and band keys again, "
@@ -108,9 +108,9 @@ class _Headline:
     usual: float = 0.0
     alarm: str = ""
 
-    def as_dict(self, matched: Matched) -> dict[str, Any]:
+    def as_dict(self, evidence: Evidence) -> dict[str, Any]:
         """The recall of the results: what the audit found alone is among them."""
-        found, again = float(matched.own_pairs), float(matched.counts.audit_pairs)
+        found, again = float(evidence.own_pairs), float(evidence.counts.audit_pairs)
 
         def share(missed: float) -> float:
             left = max(0.0, missed - again)
@@ -125,12 +125,12 @@ class _Headline:
         }
 
 
-def _headline(plan: Plan, matched: Matched, estimate: Recall | None, sample: SampledPairs | None) -> _Headline:
+def _headline(plan: Plan, evidence: Evidence, estimate: Recall | None, sample: SampledPairs | None) -> _Headline:
     """Bring the estimate and the audit together."""
-    before = matched.own_pairs - matched.counts.audit_pairs
+    before = evidence.own_pairs - evidence.counts.audit_pairs
     # Pairs of identical items are found for sure, and the audit does not count them.
-    different = float(before - matched.folds.within)
-    led = matched.counts.led_items > 0
+    different = float(before - evidence.within)
+    led = evidence.counts.led_items > 0
     if estimate is not None and (led or estimate.estimate is None or estimate.found != before):
         estimate = None
     asked = sample is not None and sample.share is not None
@@ -186,9 +186,9 @@ def _levels(one: float, other: float) -> tuple[float, float]:
     return (_LEVEL / _WIDE, _WIDE) if one < other else (_WIDE, _LEVEL / _WIDE)
 
 
-def _saw_all(config: Config, matched: Matched, audited: Audited) -> bool:
+def _saw_all(config: Config, evidence: Evidence, audited: Audited) -> bool:
     """Whether the audit compared every pair, and what the bands missed is among the results."""
-    counts = matched.counts
+    counts = evidence.counts
     return (
         audited.rate >= 1.0
         and not (audited.full or counts.unaudited_items or counts.led_items)
@@ -206,21 +206,15 @@ def _share(missed: float, found: float) -> float:
 
 
 def _audit(
-    config: Config, plan: Plan, matched: Matched, audited: Audited
+    config: Config, plan: Plan, evidence: Evidence, audited: Audited
 ) -> tuple[SampledPairs, dict[str, Any]]:  # fmt: skip
     """Of the pairs that the audit saw, how many were found; and what is left among the kept."""
-    left, right, scale, folds = audited.left, audited.right, config.scale, matched.folds
-    missed, led = matched.missed, matched.counts.led_items > 0
-    clustering = matched.clustering
-    bad = missed
-    if clustering is not None:
-        kept, keeper = clustering.kept, clustering.keeper
-        # Without the audit, both items of a pair would have stayed that was found by nothing else: those that still
-        # are there, and those of which the one was removed for the other.
-        bad = missed & ((kept[left] & kept[right]) | (keeper[left] == right) | (keeper[right] == left))
+    left, right, scale, different = audited.left, audited.right, config.scale, evidence.different
+    missed, led = evidence.missed, evidence.counts.led_items > 0
+    # Without the audit, both items of a pair would have stayed that was found by nothing else.
+    bad = missed if evidence.stayed is None else missed & evidence.stayed
     counted_bad = bad if led else missed
-    different = folds.leader[left] != folds.leader[right]
-    sample = SampledPairs.of(left[different], counted_bad[different], audited.rate, _full(matched, audited))
+    sample = SampledPairs.of(left[different], counted_bad[different], audited.rate, dict(evidence.partners))
     low, high = sample.limits(_LEVEL)
     shown = np.flatnonzero(counted_bad)
     pairs = len(left)
@@ -241,29 +235,12 @@ def _audit(
             ],
         }
     }
-    if clustering is not None:
+    if evidence.kept_items is not None:
         # Where every pair was looked at and one item of each match is gone, a sample that shows nothing has no doubt.
         certain = plan.exhaustive and config.verify == "exact" and not led and not bad.any()
-        kept_items = int(clustering.kept[folds.references :].sum())
-        mended = matched.counts.audit_pairs > 0
-        out["left"] = _NONE if certain else _left(bad, left, audited, kept_items, mended=mended)
+        mended = evidence.counts.audit_pairs > 0
+        out["left"] = _NONE if certain else _left(bad, left, audited, evidence.kept_items, mended=mended)
     return sample, out
-
-
-def _full(matched: Matched, audited: Audited) -> dict[int, float]:
-    """The sampled items with more matches than the audit takes up, and how many later items are known to be like them.
-
-    Of identical items all are taken for later ones.
-    """
-    if not audited.full:
-        return {}
-    items, pairs = np.unique(audited.left, return_counts=True)
-    items = items[pairs == pairs.max()]
-    leaders = matched.folds.leader[items].astype(np.int64)
-    known = np.zeros(len(matched.folds.leader))
-    for left, right, _ in matched.matches.stretches():
-        known += np.bincount(left, weights=matched.folds.sizes[right], minlength=len(known))
-    return dict(zip(items.tolist(), known[leaders].tolist(), strict=True))
 
 
 def _left(bad: BoolArray, left: I64Array, audited: Audited, kept: int, *, mended: bool) -> dict[str, Any]:
@@ -286,9 +263,9 @@ def _left(bad: BoolArray, left: I64Array, audited: Audited, kept: int, *, mended
     }
 
 
-def _statement(config: Config, plan: Plan, matched: Matched, parts: dict[str, Any], about: str) -> str:
-    sentence = f"found {counted(matched.own_pairs, 'pair')}"
-    recall, led = parts["recall"], matched.counts.led_items > 0
+def _statement(config: Config, plan: Plan, evidence: Evidence, parts: dict[str, Any], about: str) -> str:
+    sentence = f"found {counted(evidence.own_pairs, 'pair')}"
+    recall, led = parts["recall"], evidence.counts.led_items > 0
     of = f" of the pairs with {about}"
     if led:
         sentence += " (giant lists were compared with their leaders only, and their pairs are not all counted)"
@@ -315,8 +292,7 @@ def _statement(config: Config, plan: Plan, matched: Matched, parts: dict[str, An
     if left is not None and left["high"] == 0.0:
         sentence += "; no kept item has a near-duplicate left"
     elif left is not None:
-        own = matched.folds.references
-        kept = int(matched.clustering.kept[own:].sum()) if matched.clustering is not None else 0
+        kept = evidence.kept_items or 0
         sentence += (
             f"; about {left['items']:,.0f} of the {kept:,} kept items still have a near-duplicate "
             f"(95% interval {left['low']:,.0f} to {left['high']:,.0f})"
@@ -324,9 +300,9 @@ def _statement(config: Config, plan: Plan, matched: Matched, parts: dict[str, An
     return sentence
 
 
-def _notes(config: Config, matched: Matched, audited: Audited | None) -> list[str]:
+def _notes(config: Config, evidence: Evidence, audited: Audited | None) -> list[str]:
     """Everything that bends an assumption."""
-    counts, notes = matched.counts, []
+    counts, notes = evidence.counts, []
     if config.verify == "sketch":
         notes.append("verify=sketch: similarities are estimates, so precision and recall are those of the estimate")
     if config.verify == "none":

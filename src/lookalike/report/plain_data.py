@@ -6,16 +6,19 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from lookalike import __version__
-from lookalike.config import WEIGHTS
+from lookalike.config import WEIGHTS, Config
+from lookalike.engines.counts import Counts
+from lookalike.engines.evidence import histogram_bins, histogram_steps
 from lookalike.engines.local.pipeline import Found
-from lookalike.engines.local.planning import more_memory
 from lookalike.engines.local.result_tables import ids_of
+from lookalike.engines.planning import more_memory
 from lookalike.errors import CertificateError
 from lookalike.io.reading.images import ImageSource
 from lookalike.items.from_rows import Items
@@ -23,72 +26,63 @@ from lookalike.key import seed_shown
 from lookalike.measure_table import IDENTITY, form_named
 from lookalike.report.certificate import certify
 from lookalike.report.seen_before import known_report
+from lookalike.scale import Scale
 from lookalike.spec import VERSION as SPEC_VERSION
+from lookalike.theory import Plan
 from lookalike.types import BoolArray, I64Array
 from lookalike.wording.phrases import counted
 from lookalike.wording.printable import spelled
 
-__all__ = ["check_strict", "cluster_report", "compared", "noun", "report", "warnings"]
+__all__ = [
+    "RunFacts",
+    "certificate_of",
+    "check_strict",
+    "cluster_classes",
+    "cluster_report",
+    "compared",
+    "noun",
+    "report",
+    "report_of",
+    "warnings",
+]
 
-# Columns of the histogram: a hundredth of a similarity, or so many up to the largest distance that counts.
-_BIN = 0.01
-_STEPS = 50
 _MOST_SOURCES = 300
 _FEW = 20
 
 
+@dataclass(frozen=True)
+class RunFacts:
+    """What a report is made of, whichever engine found it.
+
+    Attributes:
+        config, items, plan: what was asked for, of what, and how it was found.
+        counts: what was seen on the way.
+        pairs: how many pairs of items were found, and `binned`, how many of them in each bin of the histogram.
+        median_size: of the items that have elements; 0 without any.
+        certificate: how much of what there is was found; None where there is no plan.
+        seconds: what each stage took.
+        spilled: bytes that were in files instead of memory.
+        undivided: row groups that one thread had to decode.
+    """
+
+    config: Config
+    items: Items
+    plan: Plan | None
+    counts: Counts
+    pairs: int
+    binned: I64Array
+    median_size: float
+    certificate: dict[str, Any] | None
+    seconds: Mapping[str, float]
+    spilled: int = 0
+    undivided: int = 0
+
+
 def report(found: Found) -> dict[str, Any]:
     """What went in, what was found and how."""
-    config, counts, planned, matched = found.config, found.counts, found.plan, found.matched
-    rejected = counts.candidates - counts.matches
-    out: dict[str, Any] = {
-        "lookalike": __version__,
-        "hash_spec": SPEC_VERSION,
-        "inputs": [spelled(name) for name in found.items.source.files],
-        "column": list(found.items.columns),
-        "id": found.items.id,
-        "keep": config.keep if isinstance(config.keep, str) else "callable",
-        "cluster": config.cluster,
-        "measure": IDENTITY if config.exact else config.scale.measure,
-        "threshold": 1.0 if config.exact else config.scale.limit,
-        "told_as": config.scale.column,
-        "form": found.items.form,
-        "compared": compared(found.items),
-        "normalize": sorted(config.shingle.normalize) if found.items.traits.is_text else [],
-        **_of_text(found),
-        "verify": "text" if config.verify_text else config.verify,
-        "seed": seed_shown(config.seed),
-        **asdict(counts),
-        "pairs": matched.pairs,
-        "candidates_rejected": rejected,
-        "candidates_rejected_share": rejected / counts.candidates if counts.candidates else 0.0,
-        "precision": 1.0 if config.verify == "exact" else None,
-        **_spread(found),
-        "spilled": matched.spilled,
-        # How it was read, not what was found: with one thread there are none.
-        "undivided_groups": getattr(found.items.source, "undivided", 0),
-        "stages": [{"name": name, "seconds": round(seconds, 3)} for name, seconds in matched.seconds.items()],
-    }
-    if planned is not None:
-        out |= {
-            "bands": planned.bands,
-            "rows_per_band": planned.rows,
-            "recall_at_threshold": planned.expected_recall,
-        }
-        if planned.width is not None:
-            out["width"] = planned.width
-        out["certificate"] = certificate_of(found)
-        for pair in out["certificate"].get("audit", {}).get("missed", []):
-            pair["a"], pair["b"] = ids_of(found, np.array([pair["a"], pair["b"]], np.int64)).to_pylist()
-        out["curve"] = [
-            {config.scale.column: _told(found, point.pop("similarity")), "measured": point.pop("found"), **point}
-            for point in out["certificate"].pop("curve", [])
-            if point["found"] is not None
-        ]
+    out = report_of(_facts(found), lambda items: ids_of(found, items).to_pylist())
     if found.expected is not None:
         out["expected"] = found.expected.as_dict()
-    if config.group_by is not None:
-        out["group_by"] = config.group_by
     if found.collection.against is not None:
         out["against"] = [spelled(name) for name in found.collection.against.source.files]
     if found.known is not None:
@@ -97,6 +91,71 @@ def report(found: Found) -> dict[str, Any]:
     bad = [*found.items.source.bad, *found.sketched.bad]
     if bad:
         out["skipped_examples"] = bad
+    return out
+
+
+def _facts(found: Found) -> RunFacts:
+    matched, median = found.matched, 0.0
+    if found.items.traits.is_text:
+        sizes = found.sketched.sizes()[found.collection.references :]
+        median = float(np.median(sizes[sizes > 0])) if sizes.any() else 0.0
+    return RunFacts(
+        found.config, found.items, found.plan, found.counts, matched.pairs, _binned(found), median,
+        None if found.plan is None else certificate_of(found), matched.seconds, matched.spilled,
+        # How it was read, not what was found: with one thread there are none.
+        getattr(found.items.source, "undivided", 0),
+    )  # fmt: skip
+
+
+def report_of(facts: RunFacts, ids: Callable[[I64Array], list[Any]]) -> dict[str, Any]:
+    """What went in, what was found and how; `ids` are those of items."""
+    config, counts, planned, items = facts.config, facts.counts, facts.plan, facts.items
+    rejected = counts.candidates - counts.matches
+    out: dict[str, Any] = {
+        "lookalike": __version__,
+        "hash_spec": SPEC_VERSION,
+        "inputs": [spelled(name) for name in items.source.files],
+        "column": list(items.columns),
+        "id": items.id,
+        "keep": config.keep if isinstance(config.keep, str) else "callable",
+        "cluster": config.cluster,
+        "measure": IDENTITY if config.exact else config.scale.measure,
+        "threshold": 1.0 if config.exact else config.scale.limit,
+        "told_as": config.scale.column,
+        "form": items.form,
+        "compared": compared(items),
+        "normalize": sorted(config.shingle.normalize) if items.traits.is_text else [],
+        **_of_text(facts),
+        "verify": "text" if config.verify_text else config.verify,
+        "seed": seed_shown(config.seed),
+        **asdict(counts),
+        "pairs": facts.pairs,
+        "candidates_rejected": rejected,
+        "candidates_rejected_share": rejected / counts.candidates if counts.candidates else 0.0,
+        "precision": 1.0 if config.verify == "exact" else None,
+        **_spread(config.scale, facts.binned),
+        "spilled": facts.spilled,
+        "undivided_groups": facts.undivided,
+        "stages": [{"name": name, "seconds": round(seconds, 3)} for name, seconds in facts.seconds.items()],
+    }
+    if planned is not None and facts.certificate is not None:
+        out |= {
+            "bands": planned.bands,
+            "rows_per_band": planned.rows,
+            "recall_at_threshold": planned.expected_recall,
+        }
+        if planned.width is not None:
+            out["width"] = planned.width
+        out["certificate"] = facts.certificate
+        for pair in out["certificate"].get("audit", {}).get("missed", []):
+            pair["a"], pair["b"] = ids(np.array([pair["a"], pair["b"]], np.int64))
+        out["curve"] = [
+            {config.scale.column: _told(config.scale, point.pop("similarity")), "measured": point.pop("found"), **point}
+            for point in out["certificate"].pop("curve", [])
+            if point["found"] is not None
+        ]
+    if config.group_by is not None:
+        out["group_by"] = config.group_by
     return out
 
 
@@ -113,21 +172,21 @@ def certificate_of(found: Found) -> dict[str, Any]:
     assert found.plan is not None
     among = "" if found.known is None else " among the new items"
     about = f"{found.config.scale} on {compared(found.items)}{among}"
-    return certify(found.config, found.plan, found.matched, found.sketched.audit, about)
+    audited = found.sketched.audit
+    return certify(found.config, found.plan, found.matched.evidence(audited), audited, about)
 
 
-def _of_text(found: Found) -> dict[str, Any]:
+def _of_text(facts: RunFacts) -> dict[str, Any]:
     """How texts became sets or bags, where it is not the plain way."""
-    config = found.config
-    if not found.items.traits.is_text or config.exact:
+    config = facts.config
+    if not facts.items.traits.is_text or config.exact:
         return {}
     out: dict[str, Any] = {}
     if config.scale.traits.weighs:
         out["weights"] = config.weights or WEIGHTS[0]
     else:
-        sizes = found.sketched.sizes()[found.collection.references :]
-        out["median_shingles"] = float(np.median(sizes[sizes > 0])) if sizes.any() else 0.0
-        out["shingles_needed"] = _needed(found)
+        out["median_shingles"] = facts.median_size
+        out["shingles_needed"] = _needed(config)
     if config.html:
         out["html"] = True
     if config.max_share is not None:
@@ -135,20 +194,20 @@ def _of_text(found: Found) -> dict[str, Any]:
     return out
 
 
-def _needed(found: Found) -> int:
+def _needed(config: Config) -> int:
     """How many shingles a text needs for one changed word in its middle to leave it at the threshold.
 
     A word is in k shingles of words, and (of five letters with a space) in k + 5 of characters. Of n shingles n - k are
     shared then, of n + k in all: n = k(1+t)/(1-t).
     """
-    shingle, threshold = found.config.shingle, found.config.threshold
+    shingle, threshold = config.shingle, config.threshold
     touched = shingle.k if shingle.kind == "word" else shingle.k + 5
     return math.ceil(touched * (1.0 + threshold) / (1.0 - threshold) - 1e-9) if threshold < 1.0 else 0
 
 
-def _told(found: Found, share: float) -> float:
+def _told(scale: Scale, share: float) -> float:
     """What people see of a place on the scale from 0 to 1."""
-    return float(found.config.scale.from_share(np.array([share]))[0])
+    return float(scale.from_share(np.array([share]))[0])
 
 
 def compared(items: Items) -> str:
@@ -158,18 +217,23 @@ def compared(items: Items) -> str:
     return f"{items.traits.rows_of} of {counted(items.dimensions, items.traits.part)}"
 
 
-def _spread(found: Found) -> dict[str, list[dict[str, Any]]]:
-    """How many of the found pairs have which similarity, or distance; those at 1, or at 0, in a bin of their own."""
+def _binned(found: Found) -> I64Array:
+    """How many of the found pairs are in each bin."""
     matched, scale = found.matched, found.config.scale
-    steps = _STEPS if scale.is_distance else round(1 / _BIN)
+    steps = histogram_steps(scale)
     pairs = np.zeros(steps + 1, np.int64)
     pairs[steps] = matched.folds.within
     for left, right, scores in matched.matches.stretches():
         known = ~np.isnan(scores)
         weights = (matched.folds.sizes[left] * matched.folds.sizes[right])[known]
-        # 0.8 in bins of 0.01 is 80, not 80.00000000000001.
-        places = np.floor(scale.share(scores[known]) * steps + 1e-9).astype(np.int64)
-        pairs += np.bincount(np.clip(places, 0, steps), weights=weights, minlength=steps + 1).astype(np.int64)
+        places = histogram_bins(scale, scores[known])
+        pairs += np.bincount(places, weights=weights, minlength=steps + 1).astype(np.int64)
+    return pairs
+
+
+def _spread(scale: Scale, pairs: I64Array) -> dict[str, list[dict[str, Any]]]:
+    """How many of the found pairs have which similarity, or distance."""
+    steps = len(pairs) - 1
     bins = []
     for place in np.flatnonzero(pairs).tolist():
         ends = place / steps, min(steps, place + 1) / steps
@@ -231,15 +295,17 @@ def _hits(found: Found) -> dict[str, Any]:
 def _cluster_sizes(sizes: I64Array) -> list[dict[str, int]]:
     """Clusters by size, in classes that double: 2, 3 to 4, 5 to 8, …"""
     large = sizes[sizes > 1]
-    if not len(large):
-        return []
     klass = np.ceil(np.log2(large)).astype(np.int64)
-    out = []
-    for k in range(1, int(klass.max()) + 1):
-        inside = large[klass == k]
-        if len(inside):
-            out.append({"from": 2 ** (k - 1) + 1, "to": 2**k, "clusters": len(inside), "items": int(inside.sum())})
-    return out
+    return cluster_classes(
+        {k: (int((klass == k).sum()), int(large[klass == k].sum())) for k in np.unique(klass).tolist()}
+    )
+
+
+def cluster_classes(found: Mapping[int, tuple[int, int]]) -> list[dict[str, int]]:
+    """Classes of clusters, from (clusters, items in them) of those with more than 2^(k-1) and up to 2^k items."""
+    return [
+        {"from": 2 ** (k - 1) + 1, "to": 2**k, "clusters": found[k][0], "items": found[k][1]} for k in sorted(found)
+    ]
 
 
 def _sources(found: Found, kept: BoolArray) -> dict[str, Any]:

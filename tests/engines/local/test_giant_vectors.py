@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import lookalike
-import lookalike.engines.local.leading
+import lookalike.engines.leading
 from lookalike.config import make_config
 from lookalike.engines.local.pipeline import Found, find
 from lookalike.engines.local.result_tables import pairs_table, removed_table
@@ -26,7 +26,7 @@ BANDS: dict[str, Any] = {"bands": 12, "rows": 6}
 @pytest.fixture(autouse=True)
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     limited(monkeypatch, row_bucket=LARGE, matches=LARGE)
-    monkeypatch.setattr(lookalike.engines.local.leading, "_PATIENCE", 50)
+    monkeypatch.setattr(lookalike.engines.leading, "_PATIENCE", 50)
 
 
 def found(items: Any, verb: str, *, memory: int = 1 << 30, **options: Any) -> Found:

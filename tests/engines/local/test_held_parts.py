@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from lookalike.engines.local.counts import Counts
+from lookalike.engines.counts import Counts
 from lookalike.engines.local.held_parts import HeldPart, HeldParts
 from lookalike.engines.local.parts import Grouped, Part
 from lookalike.engines.local.store.stored_rows import StoredRows

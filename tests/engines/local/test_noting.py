@@ -10,7 +10,7 @@ import pytest
 from lookalike.budget import Limits
 from lookalike.certify.recall import PairTally
 from lookalike.collide.fold import Folds
-from lookalike.engines.local.counts import Counts
+from lookalike.engines.counts import Counts
 from lookalike.engines.local.noting import Noting
 from lookalike.engines.local.pair_limit import PairLimit
 from lookalike.engines.local.store.matches import Matches

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from lookalike.budget import Budget
 from lookalike.collide.group import Groups
-from lookalike.engines.local.counts import Counts
+from lookalike.engines.counts import Counts
 from lookalike.engines.local.parts import Grouped, Part, fold, group_bands, joined, spans
 from lookalike.engines.local.store.sketches import SketchBatch, Sketches
 from lookalike.engines.local.store.work_folder import Work

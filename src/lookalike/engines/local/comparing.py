@@ -19,9 +19,9 @@ import numpy as np
 from lookalike.budget import Limits
 from lookalike.collide.buckets import Buckets, Likeness, Walk
 from lookalike.collide.group import Groups
+from lookalike.engines.giant_matches import GiantMatches, Led
+from lookalike.engines.giants import in_large
 from lookalike.engines.local.compare_pass import SecondPass
-from lookalike.engines.local.giant_matches import GiantMatches, Led
-from lookalike.engines.local.giants import in_large
 from lookalike.engines.local.held_parts import HeldPart, HeldParts
 from lookalike.engines.local.noting import Noting
 from lookalike.engines.local.parts import Grouped

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from lookalike.collide.buckets import Likeness, Task
-from lookalike.engines.local.counts import Counts
+from lookalike.engines.counts import Counts
 from lookalike.engines.local.parts import Part
 from lookalike.engines.local.store.stored_rows import StoredRows
 from lookalike.measures import Judge
@@ -31,6 +31,11 @@ class HeldPart:
     def items(self) -> I64Array:
         """The item of each row."""
         return self.part.items
+
+    @property
+    def giant(self) -> BoolArray:
+        """Which of them are of giant buckets."""
+        return self.part.giant
 
     def matches(self, tasks: Iterator[Task], counts: Counts) -> Iterator[tuple[I64Array, I64Array, F64Array]]:
         """Of the candidate pairs of rows that tasks give those that match, with their similarity."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -10,18 +9,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lookalike.certify.audit import Audited
 from lookalike.certify.recall import PairTally
 from lookalike.collide.fold import Folds
+from lookalike.engines.counts import Counts
+from lookalike.engines.evidence import Evidence, chance_of
 from lookalike.engines.local.cluster_matches import Clustering
-from lookalike.engines.local.counts import Counts
 from lookalike.engines.local.store.array_file import Arrays, DamagedError, write_arrays
 from lookalike.engines.local.store.matches import Matches
 from lookalike.engines.local.store.work_folder import Work, spilling
 from lookalike.scale import Scale
 from lookalike.theory import Plan
-from lookalike.types import BoolArray, F64Array
+from lookalike.types import BoolArray
 
-__all__ = ["Matched", "chance_of", "matches_file"]
+__all__ = ["Matched", "matches_file"]
 
 _FILE, _MATCHES = "found.bin", "matches.bin"
 
@@ -29,15 +30,6 @@ _FILE, _MATCHES = "found.bin", "matches.bin"
 def matches_file(work: Work) -> Path | None:
     """Where the matches of a run are found again; None if it cannot be resumed."""
     return work.files([_MATCHES])[0] if work.resumable else None
-
-
-def chance_of(plan: Plan, scale: Scale) -> Callable[[F64Array], F64Array]:
-    """The chance that a pair meets in one band, from its place on the scale of the tally."""
-
-    def chance(shares: F64Array) -> F64Array:
-        return plan.band_chance(scale.from_share(shares))
-
-    return chance
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +58,37 @@ class Matched:
     def own_pairs(self) -> int:
         """How many pairs were looked for among all of them, and not for the best one only."""
         return self.pairs - self.known_pairs
+
+    def evidence(self, audited: Audited | None) -> Evidence:
+        """What a certificate is made from, with the pairs that an audit found."""
+        folds, clustering = self.folds, self.clustering
+        none = np.zeros(0, np.bool_)
+        different, stayed = none, None if clustering is None else none
+        if audited is not None:
+            left, right = audited.left, audited.right
+            different = folds.leader[left] != folds.leader[right]
+            if clustering is not None:
+                kept, keeper = clustering.kept, clustering.keeper
+                stayed = (kept[left] & kept[right]) | (keeper[left] == right) | (keeper[right] == left)
+        kept_items = None if clustering is None else int(clustering.kept[folds.references :].sum())
+        return Evidence(
+            self.counts, self.tally, self.own_pairs, folds.within, self.missed, different, stayed, kept_items,
+            {} if audited is None else self._partners(audited),
+        )  # fmt: skip
+
+    def _partners(self, audited: Audited) -> dict[int, float]:
+        """The sampled items with more matches than the audit takes up, and how many later items are like them.
+
+        Of identical items all are taken for later ones.
+        """
+        items = audited.full_items()
+        if not len(items):
+            return {}
+        leaders = self.folds.leader[items].astype(np.int64)
+        known = np.zeros(len(self.folds.leader))
+        for left, right, _ in self.matches.stretches():
+            known += np.bincount(left, weights=self.folds.sizes[right], minlength=len(known))
+        return dict(zip(items.tolist(), known[leaders].tolist(), strict=True))
 
     def save(self, work: Work) -> None:
         """Leave it in the work folder, where the matches are settled already."""

@@ -19,7 +19,7 @@ from lookalike.cluster.components import union_groups
 from lookalike.collide.fold import Folds, lead_buckets
 from lookalike.collide.giant_bands import GiantBands
 from lookalike.collide.group import PROBE, Groups, group
-from lookalike.engines.local.counts import Counts
+from lookalike.engines.counts import Counts
 from lookalike.engines.local.literal_check import split_folds
 from lookalike.engines.local.run_context import RunContext
 from lookalike.engines.local.store.sketches import Sketches

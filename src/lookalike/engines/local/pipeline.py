@@ -18,22 +18,22 @@ import numpy as np
 
 from lookalike.cluster.keep import parse_keep
 from lookalike.config import Config, check_options
+from lookalike.engines.counts import Counts
 from lookalike.engines.local.cluster_matches import best_copies, cluster, keep_rank
 from lookalike.engines.local.comparing import comparing_for
-from lookalike.engines.local.counts import Counts
 from lookalike.engines.local.frequency_pass import count_frequencies
 from lookalike.engines.local.known_items import KnownItems, met_items, own_folds, with_references
 from lookalike.engines.local.match_checks import check_matches
 from lookalike.engines.local.matched import Matched, matches_file
 from lookalike.engines.local.noting import noting_for
 from lookalike.engines.local.parts import fold_items, group_items
-from lookalike.engines.local.planning import Expected, announcement, count_rows, plan_again, plan_run
 from lookalike.engines.local.room import give_back_memory
 from lookalike.engines.local.run_audit import Auditing
 from lookalike.engines.local.run_context import RunContext
 from lookalike.engines.local.sketch_pass import Sketched, sketch
 from lookalike.engines.local.specimens import choose
 from lookalike.engines.local.store.work_folder import Work
+from lookalike.engines.planning import Expected, announcement, count_rows, plan_again, plan_run
 from lookalike.errors import OptionError
 from lookalike.io.source import Source
 from lookalike.items.collection import Collection, open_collection

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from lookalike.config import Config
-from lookalike.engines.local.counts import Counts
+from lookalike.engines.counts import Counts
 from lookalike.engines.local.store.work_folder import Work
 from lookalike.items.collection import Collection
 from lookalike.measure_table import Slots

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from lookalike.certify.audit import Audited
@@ -21,7 +20,7 @@ from lookalike.certify.step_checks import DrawnItem, ItemCheck
 from lookalike.cluster.keep import KeepPolicy, KeepValues
 from lookalike.collide.group import PROBE
 from lookalike.config import Config
-from lookalike.engines.local.counts import Counts
+from lookalike.engines.counts import Counts
 from lookalike.engines.local.item_checks import ItemChecks
 from lookalike.engines.local.known_items import KnownAudit, KnownItems, audited_after
 from lookalike.engines.local.room import Ceiling, Room, items_at_once, weight
@@ -36,8 +35,8 @@ from lookalike.io.source import Source, describe, locating
 from lookalike.items.collection import Collection, rows_from
 from lookalike.items.from_rows import ItemBatch, ItemPiece, Items
 from lookalike.items.ids import IdCollector, Ids
+from lookalike.items.make_items import item_lengths
 from lookalike.measure_table import Slots, form_named
-from lookalike.measures import is_binary_like, is_list
 from lookalike.measures.sketch_batch import represent_batch, set_apart, sketch_items
 from lookalike.recipe import Recipe
 from lookalike.threads.ordered import ordered_flat_map
@@ -185,7 +184,7 @@ def sketch(
         with room.enter(batch, collection.items.source):
             items = represent_batch(batch.values, batch.groups, recipe, frequencies)
         made = sketch_items(set_apart(items, batch.rows, passing.part), recipe)
-        lengths = _lengths(batch.values) if keep.kind in ("longest", "shortest") else None
+        lengths = item_lengths(batch.values) if keep.kind in ("longest", "shortest") else None
         rows = batch.rows if config.unit != "document" else None
         drawn: list[DrawnItem] = []
         if check is not None and isinstance(made.items, Sets):
@@ -484,15 +483,3 @@ class _Passing:
 def _without_values(batch: ItemBatch, columns: list[str]) -> ItemBatch:
     """The batch with these columns alone: what it was made of is not held until its turn comes."""
     return replace(batch, values=pa.nulls(0), batch=replace(batch.batch, rows=batch.batch.rows.select(columns)))
-
-
-def _lengths(values: pa.Array) -> I64Array:
-    """How long each item is: bytes of text, or elements of a set."""
-    if is_list(values.type):
-        lengths = values.value_lengths()
-    elif is_binary_like(values.type):
-        lengths = pc.binary_length(values)
-    else:
-        return np.zeros(len(values), np.int64)
-    out: I64Array = lengths.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
-    return out

@@ -2,9 +2,9 @@
 
 Sets are joined by rare elements (`collide/prefix.py`): lists of items that share one take the place of the buckets. A
 list may be giant again only where its items are nearly the same; `pairs` must then compare them all, for they are its
-answer, while clusters need no more than leaders (`leading.py`). Lists are made in the order of their elements, as many
-at a time as fit the memory. The rows are walked in blocks, in the order in which they stand in their store, which may
-be a file.
+answer, while clusters need no more than leaders (`engines/leading.py`). Lists are made in the order of their
+elements, as many at a time as fit the memory. The rows are walked in blocks, in the order in which they stand in their
+store, which may be a file.
 
 Of vectors, bits and bags the buckets themselves are the lists.
 """

@@ -16,7 +16,7 @@ import pytest
 
 import lookalike
 from lookalike.config import make_config
-from lookalike.engines.local import planning_sample as sample
+from lookalike.engines import planning_sample as sample
 from lookalike.io import open_source
 from lookalike.items.from_rows import open_items
 from lookalike.measures import measure_of

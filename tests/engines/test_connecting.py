@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 import lookalike
-import lookalike.engines.local.connecting
-import lookalike.engines.local.giants
+import lookalike.engines.connecting
+import lookalike.engines.giants
 import lookalike.engines.local.pipeline
 from lookalike.cluster.components import components, roots, unite
 from lookalike.collide.group import Groups
 from lookalike.config import make_config
-from lookalike.engines.local.connecting import Connecting
-from lookalike.engines.local.giants import Lists
+from lookalike.engines.connecting import Connecting
+from lookalike.engines.giants import Lists
 from lookalike.engines.local.pipeline import Found, find
 from lookalike.engines.local.store.stored_rows import StoredRows
 from lookalike.io import open_source
@@ -83,9 +83,9 @@ def allowed_pairs(listed: Sequence[Sequence[Listed]]) -> set[tuple[int, int]]:
 @pytest.mark.parametrize("seed", range(150))
 def test_components_are_those_of_all_pairs_of_the_lists(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(seed)
-    monkeypatch.setattr(lookalike.engines.local.connecting, "_ROWS", int(rng.integers(1, 9)))
-    monkeypatch.setattr(lookalike.engines.local.connecting, "_PAIRS", int(rng.integers(1, 60)))
-    monkeypatch.setattr(lookalike.engines.local.connecting, "_FIRST", int(rng.integers(1, 5)))
+    monkeypatch.setattr(lookalike.engines.connecting, "_ROWS", int(rng.integers(1, 9)))
+    monkeypatch.setattr(lookalike.engines.connecting, "_PAIRS", int(rng.integers(1, 60)))
+    monkeypatch.setattr(lookalike.engines.connecting, "_FIRST", int(rng.integers(1, 5)))
     items = int(rng.integers(2, 40))
     # From a few edges to nearly all, and some of them in blocks.
     alike = rng.random((items, items)) < rng.choice([0.01, 0.05, 0.1, 0.3, 0.9])
@@ -136,7 +136,7 @@ def test_lists_beyond_the_allowance_are_given_up_and_counted() -> None:
     found, connecting, compared = connected(source, alike, np.ones(items, bool))
     assert found[:200] == [0] * 200
     # The pairs that were looked at when the allowance was used up are compared to their end.
-    assert compared <= 50 * items + lookalike.engines.local.connecting._PAIRS
+    assert compared <= 50 * items + lookalike.engines.connecting._PAIRS
     assert not connecting.unexamined[:200].any()
     assert connecting.unexamined[200:].all()
 

@@ -16,14 +16,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lookalike.collide.group
-import lookalike.engines.local.giants
+import lookalike.engines.giants
 import lookalike.engines.local.pipeline
 from lookalike.budget import Limits
 from lookalike.collide.group import Groups
 from lookalike.config import Config, make_config
-from lookalike.engines.local.giant_matches import GiantMatches
-from lookalike.engines.local.giants import Join
-from lookalike.engines.local.leading import Leading
+from lookalike.engines.giant_matches import GiantMatches
+from lookalike.engines.giants import Join
+from lookalike.engines.leading import Leading
 from lookalike.engines.local.pipeline import Found, find
 from lookalike.engines.local.result_tables import clusters_table, pairs_table, removed_table
 from lookalike.engines.local.store.stored_rows import StoredRows
@@ -379,7 +379,7 @@ def test_entries_are_made_as_many_as_fit_and_hardly_any_of_those_attached(monkey
         held.append(len(keys))
         return lookalike.collide.group.group(keys, *arguments, **options)
 
-    monkeypatch.setattr(lookalike.engines.local.giants, "group", group)
+    monkeypatch.setattr(lookalike.engines.giants, "group", group)
     most = 1000
     join = joined(rows, 0.8, 36 * most)
     assert len(lists_of(join)) == 2
@@ -396,7 +396,7 @@ def test_entries_are_made_as_many_as_fit_and_hardly_any_of_those_attached(monkey
 
 @pytest.mark.parametrize("memory", [1 << 30, 40_000])
 def test_lists_are_the_same_whatever_the_threads(memory: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lookalike.engines.local.giants, "_LEAST_BLOCK", 256)
+    monkeypatch.setattr(lookalike.engines.giants, "_LEAST_BLOCK", 256)
     rng = np.random.default_rng(4)
     rows = [set(rng.integers(0, 400, int(rng.integers(3, 30))).tolist()) for _ in range(300)]
     told = []

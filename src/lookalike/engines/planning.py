@@ -19,12 +19,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.config import Config
-from lookalike.engines.local.frequency_pass import count_frequencies
-from lookalike.engines.local.planning_sample import Sample, sample_items
-from lookalike.engines.local.store.work_folder import Work
-from lookalike.errors import InputError
-from lookalike.io.source import Source, locating
-from lookalike.items.collection import Collection, open_collection
+from lookalike.engines.planning_sample import Sample, sample_items
+from lookalike.io.source import locating
+from lookalike.items.collection import Collection
 from lookalike.items.from_rows import Items
 from lookalike.measure_table import PlannedBy, Slots, form_named, measure_named
 from lookalike.measures import is_binary_like, is_list, measure_of
@@ -43,8 +40,8 @@ __all__ = [
     "announcement",
     "count_rows",
     "more_memory",
+    "on_sample",
     "plan_again",
-    "plan_for",
     "plan_kept",
     "plan_run",
 ]
@@ -198,21 +195,6 @@ def _plan_few(collection: Collection, config: Config, frequencies: Frequencies |
     return found if found.exhaustive else None
 
 
-def plan_for(config: Config, count: int, source: Source) -> Plan:
-    """The plan of the options for so many items, on a sample of them."""
-    collection = open_collection(source, None, config)
-    items = collection.items
-    config = replace(config, measure=config.measure or form_named(items.form).measure)
-    frequencies = None
-    if items.recipe.needs_frequencies:
-        frequencies = count_frequencies(collection, config, Work(), SILENT)
-    measure = measure_of(items.recipe, frequencies)
-    sample = sample_items(items, measure, config)
-    if sample.rows == 0:
-        raise InputError("there are no items in the sample")
-    return _on_sample(items, config, sample, count, exhaustive=True)
-
-
 def plan_kept(collection: Collection, config: Config, progress: Progress = SILENT) -> Plan | None:
     """The plan of an index of these items: that of a run of many, with bands even where a few items need none.
 
@@ -227,7 +209,7 @@ def plan_kept(collection: Collection, config: Config, progress: Progress = SILEN
     sample = sample_items(items, measure_of(items.recipe), config, rows=_SAMPLE_ROWS)
     count = max(_GROWING, _items(sample, rows))
     if measure.planned_by is PlannedBy.SAMPLE:
-        return _on_sample(items, config, sample, count, exhaustive=False)
+        return on_sample(items, config, sample, count, exhaustive=False)
     known = sample.compared >= _ENOUGH
     return plan(
         config.threshold,
@@ -274,10 +256,11 @@ def _plan_on_sample(
     most = _SCANNED if hashed else max(_SCANNED, config.budget.scanned)
     fits = count * (items.dimensions or 1) * 4 <= most
     exhaustive = config.group_by is None and config.verify == "exact" and fits
-    return _on_sample(items, config, sample, count, exhaustive=exhaustive), sample
+    return on_sample(items, config, sample, count, exhaustive=exhaustive), sample
 
 
-def _on_sample(items: Items, config: Config, sample: Sample, count: int, *, exhaustive: bool) -> Plan:
+def on_sample(items: Items, config: Config, sample: Sample, count: int, *, exhaustive: bool) -> Plan:
+    """The plan for so many items that are as alike as those of a sample."""
     scale = config.scale
     # Pairs that match are compared whatever the plan is; and where they are many, leaders see to them.
     others = ~scale.meets(sample.similarities)

@@ -34,7 +34,7 @@ import numpy as np
 from lookalike.cluster.components import roots, unite
 from lookalike.collide.buckets import Pairs, Task
 from lookalike.collide.group import Groups
-from lookalike.engines.local.giants import LOOK, Lists, in_rows
+from lookalike.engines.giants import LOOK, Lists, in_rows
 from lookalike.types import BoolArray, F64Array, I64Array, U32Array
 
 __all__ = ["Connecting"]

@@ -14,8 +14,8 @@ import pytest
 
 import lookalike
 from lookalike.config import make_config
-from lookalike.engines.local import planning
-from lookalike.engines.local.planning import Expected, plan_run
+from lookalike.engines import planning
+from lookalike.engines.planning import Expected, plan_run
 from lookalike.io import open_source
 from lookalike.items.collection import open_collection
 from lookalike.theory import Plan

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 
 from lookalike.certify.joined import LOW, JoinedSample
 from lookalike.certify.missed import JoinedTerms, joined_terms
-from lookalike.collide.giant_bands import GiantBands
-from lookalike.engines.local.held_parts import HeldPart
+from lookalike.engines.local.store.stored_rows import StoredRows
 from lookalike.measures import Measure
-from lookalike.types import F64Array, I64Array, Sets, U64Array
+from lookalike.types import BoolArray, F64Array, I64Array, Sets, U64Array
 
 __all__ = ["JoinedPairs"]
 
@@ -20,12 +20,30 @@ __all__ = ["JoinedPairs"]
 _REMADE = 1024
 
 
+class HoldsRows(Protocol):
+    """Items, ascending, and the rows that they are compared by."""
+
+    @property
+    def items(self) -> I64Array: ...
+
+    @property
+    def store(self) -> StoredRows: ...
+
+
+class CountsGiantBands(Protocol):
+    """In which bands items stand in giant buckets: see `collide/giant_bands.py`."""
+
+    def of(self, items: I64Array) -> BoolArray: ...
+
+    def number(self, items: I64Array) -> I64Array: ...
+
+
 @dataclass(frozen=True, slots=True)
 class JoinedPairs:
     """A sample of the pairs that a join found; rows must be what band keys are made of."""
 
     measure: Measure
-    giant_bands: GiantBands
+    giant_bands: CountsGiantBands
     sample: JoinedSample = field(default_factory=JoinedSample.empty)
 
     def offer(self, left: I64Array, right: I64Array, similarity: F64Array, weights: F64Array) -> None:
@@ -34,7 +52,7 @@ class JoinedPairs:
         one, other = np.minimum(left, right)[low], np.maximum(left, right)[low]
         self.sample.offer(one, other, similarity[low], weights[low])
 
-    def terms(self, held: HeldPart, chances: Callable[[F64Array], F64Array]) -> JoinedTerms | None:
+    def terms(self, held: HoldsRows, chances: Callable[[F64Array], F64Array]) -> JoinedTerms | None:
         """What the sample tells; `chances` are those to meet in some bands, by similarity."""
         sample, weights = self.sample, self.sample.expanded()
         likely = chances(sample.similarities)
@@ -48,7 +66,7 @@ class JoinedPairs:
             terms = more if terms is None else terms + more
         return terms
 
-    def _keys(self, held: HeldPart, items: I64Array) -> U64Array:
+    def _keys(self, held: HoldsRows, items: I64Array) -> U64Array:
         """The band keys of some items, one row each, from the elements that are compared."""
         rows, back = np.unique(np.searchsorted(held.items, items), return_inverse=True)
         offsets, values = held.store.gather(rows)

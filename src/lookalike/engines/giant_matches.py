@@ -13,31 +13,99 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any, Protocol
 
 import numpy as np
 
 from lookalike.budget import Budget, Limits
 from lookalike.collide.buckets import Buckets, Likeness, Pairs, Task
 from lookalike.collide.group import Groups
-from lookalike.engines.local.connecting import Connecting
-from lookalike.engines.local.giants import BucketLists, Join, Lists
-from lookalike.engines.local.held_parts import HeldPart
-from lookalike.engines.local.leading import Leading
-from lookalike.engines.local.noting import Noting
+from lookalike.engines.connecting import Connecting
+from lookalike.engines.counts import Counts
+from lookalike.engines.giants import BucketLists, Join, Lists
+from lookalike.engines.leading import Leading
+from lookalike.engines.local.store.stored_rows import StoredRows
 from lookalike.measures import Judge, compares_elements
 from lookalike.types import BoolArray, F64Array, I64Array
+from lookalike.verify.verifier import Verifier
 
-__all__ = ["GiantMatches", "Led"]
+__all__ = ["ComparedItems", "GiantMatches", "Led", "NotesMatches"]
 
 # Pairs of a list that are compared to estimate how many match.
 _DRAWN = 20_000
+
+
+class ComparedItems(Protocol):
+    """Items with the rows that they are compared by. Those before `references` are not compared with one another."""
+
+    @property
+    def items(self) -> I64Array:
+        """The item of each row, ascending."""
+        ...
+
+    @property
+    def giant(self) -> BoolArray:
+        """Which of them are of giant buckets."""
+        ...
+
+    @property
+    def store(self) -> StoredRows: ...
+
+    @property
+    def verifier(self) -> Verifier: ...
+
+    @property
+    def references(self) -> int: ...
+
+    def matches(self, tasks: Iterator[Task], counts: Counts) -> Iterator[tuple[I64Array, I64Array, F64Array]]:
+        """Of the candidate pairs of rows that tasks give those that match, with their similarity."""
+        ...
+
+
+class EstimatesPairs(Protocol):
+    """Refuses lists with too many pairs, before these are made."""
+
+    def estimate(self, lists: Buckets, rows: I64Array, held: Any) -> None: ...
+
+
+class NotesMatches(Protocol):
+    """What becomes of a match, and where it is counted."""
+
+    @property
+    def counts(self) -> Counts: ...
+
+    @property
+    def items(self) -> int:
+        """How many items the run has."""
+        ...
+
+    @property
+    def limit(self) -> EstimatesPairs | None:
+        """There where all pairs are asked for."""
+        ...
+
+    def note(
+        self,
+        left: I64Array,
+        right: I64Array,
+        similarity: F64Array,
+        *,
+        tallied: bool = True,
+        of: BoolArray | None = None,
+    ) -> int:
+        """Note matches; how many there were of those that `of` marks."""
+        ...
+
+    def note_giants(self, joined: Any = None) -> None:
+        """Learn that some matches met in no bucket that was looked at."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
 class Led:
     """The giant lists of one part that were clustered by leaders."""
 
-    held: HeldPart
+    held: ComparedItems
     leading: Leading
 
 
@@ -50,17 +118,19 @@ class GiantMatches:
     """
 
     judge: Judge
-    noting: Noting
+    noting: NotesMatches
     budget: Budget
     limits: Limits
     rank: I64Array | None
     connected: bool
 
-    def find(self, held: HeldPart, bands: Sequence[Groups], large: BoolArray, likeness: Likeness | None) -> list[Led]:
+    def find(
+        self, held: ComparedItems, bands: Sequence[Groups], large: BoolArray, likeness: Likeness | None
+    ) -> list[Led]:
         """The matches of one part among its giant items, and of those that stand in large buckets."""
-        giant, judge = np.flatnonzero(held.part.giant), self.judge
+        giant, judge = np.flatnonzero(held.giant), self.judge
         store, threads = held.store, self.budget.threads
-        room = self.budget.join(len(self.noting.folds.leader), rows_in_file=not store.in_memory)
+        room = self.budget.join(self.noting.items, rows_in_file=not store.in_memory)
         if len(giant) and compares_elements(judge):
             join = Join.of(store, giant, judge, room, self.limits, threads)
             if self.noting.limit is None:
@@ -76,7 +146,7 @@ class GiantMatches:
             return self._see_to(held, BucketLists.whole(store, giant, scan, room, self.limits))
         return []
 
-    def _see_to(self, held: HeldPart, lists: Lists, *, sure: bool = True) -> list[Led]:
+    def _see_to(self, held: ComparedItems, lists: Lists, *, sure: bool = True) -> list[Led]:
         """Lead or connect lists. If all their pairs were compared after all, what a join found tells of the others."""
         counts = self.noting.counts
         before = counts.led_items
@@ -85,12 +155,12 @@ class GiantMatches:
             self.noting.note_giants(held if isinstance(lists, Join) and counts.led_items == before else None)
         return led
 
-    def _compare(self, held: HeldPart, tasks: Iterator[Task], *, tallied: bool = True) -> None:
+    def _compare(self, held: ComparedItems, tasks: Iterator[Task], *, tallied: bool = True) -> None:
         items = held.items
         for left, right, similarity in held.matches(tasks, self.noting.counts):
             self.noting.note(items[left], items[right], similarity, tallied=tallied)
 
-    def _scanned(self, held: HeldPart, giant: I64Array) -> bool:
+    def _scanned(self, held: ComparedItems, giant: I64Array) -> bool:
         """Compare all pairs of these rows, unless a draw shows that so many match that leaders should see to them."""
         count, limit = len(giant), self.noting.limit
         if limit is not None:
@@ -107,7 +177,7 @@ class GiantMatches:
         self._compare(held, _tasks((giant[left], giant[right]) for left, right in scanned))
         return True
 
-    def _connect(self, held: HeldPart, lists: Lists, *, sure: bool) -> list[Led]:
+    def _connect(self, held: ComparedItems, lists: Lists, *, sure: bool) -> list[Led]:
         """Find as many matches of giant lists as connect what is connected."""
         items, counts = held.items, self.noting.counts
 
@@ -124,7 +194,7 @@ class GiantMatches:
         counts.unexamined_items += int(connecting.unexamined.sum())
         return []
 
-    def _lead(self, held: HeldPart, lists: Lists, *, sure: bool) -> list[Led]:
+    def _lead(self, held: ComparedItems, lists: Lists, *, sure: bool) -> list[Led]:
         """Lead the lists that are large, and compare the others."""
         mine = held.items[lists.rows]
         own = mine >= held.references

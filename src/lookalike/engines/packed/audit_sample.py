@@ -1,0 +1,142 @@
+"""The audit where many tasks see the items: the sample goes to all of them, and what they find is put together.
+
+Which items are in the sample depends on their places among all items and on how many have elements, as in the local
+engine (`certify/audit.py`): so it is known before any of them is looked at, and so small that every task can have it.
+
+Of a sampled item with many matches only the first count, and a task looks for no more once it has so many. That is
+sound as long as its items come in order; where they do not, it begins anew (`RunningAudit`), as if it was another task.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from lookalike.certify.audit import Audit, Audited
+from lookalike.certify.ranks import ranks_of
+from lookalike.config import Config
+from lookalike.engines.packed.blobs import Arrays1D
+from lookalike.engines.packed.numbering import Numbering
+from lookalike.key import sketch_seed
+from lookalike.types import I64Array, Sets, U64Array
+from lookalike.verify.verifier import HeldRows
+
+__all__ = ["LONGEST", "RunningAudit", "audited_of", "sample_state"]
+
+# A set of more elements would fill the sample alone, and is not audited.
+LONGEST = 1 << 20
+_MOST = 250
+_BLOCK = 1 << 22
+# Items that are looked at for each that may be in the sample, so that one look is enough.
+_SPARE = 2
+
+
+def _ranked(total: int, seed: int, limit: int) -> Iterator[tuple[I64Array, U64Array]]:
+    """(places, ranks) of the items whose rank is not above the limit, some at a time."""
+    for begin in range(0, total, _BLOCK):
+        places = np.arange(begin, min(total, begin + _BLOCK), dtype=np.int64)
+        ranks = ranks_of(places, seed)
+        inside = ranks <= np.uint64(limit)
+        yield places[inside], ranks[inside]
+
+
+def sample_state(
+    config: Config, total: int, full: int, rows_of: Callable[[I64Array], tuple[I64Array, HeldRows]]
+) -> Arrays1D:
+    """The sample of so many items, of which so many have elements, as `Audit.from_state` takes it.
+
+    `rows_of` gives the rows of the items in some places: those of them that there are, ascending, and their rows.
+    """
+    seed, most = sketch_seed(config.seed), 2 * config.audit
+    halvings = max(0, int(np.floor(np.log2(max(1, full) / (_SPARE * most)))))
+    while True:
+        found = list(_ranked(total, seed, (2**64 - 1) >> halvings))
+        places = np.concatenate([np.empty(0, np.int64), *(each[0] for each in found)])
+        ranks = np.concatenate([np.empty(0, np.uint64), *(each[1] for each in found)])
+        items, rows = rows_of(places)
+        sizes = np.diff(rows.offsets)
+        audited = (sizes > 0) & (sizes <= LONGEST)
+        inside = ranks[np.searchsorted(places, items)]
+        if halvings and int(audited.sum()) <= most:
+            # Rarer ranks than there should be: the sample is larger.
+            halvings -= 1
+            continue
+        while int((audited & (inside <= np.uint64((2**64 - 1) >> halvings))).sum()) > most:
+            halvings += 1
+        chosen = np.flatnonzero(audited & (inside <= np.uint64((2**64 - 1) >> halvings)))
+        offsets, values = rows.gather(chosen)
+        longest = int(np.diff(offsets).max(initial=0))
+        settings = [config.audit, 0, _MOST, total, halvings, longest]
+        return {
+            "threshold": np.array([config.threshold]),
+            "seed": np.array([seed], np.uint64),
+            "settings": np.array(settings, np.int64),
+            "seen": np.array([full, total - full, full], np.int64),
+            "items": items[chosen],
+            "ranks": inside[chosen],
+            "groups": np.zeros(len(chosen), np.uint64),
+            "matches": np.zeros(len(chosen), np.int64),
+            "offsets": offsets,
+            "values": values,
+            "left": np.empty(0, np.int64),
+            "right": np.empty(0, np.int64),
+            "similarities": np.empty(0, np.float64),
+        }
+
+
+class RunningAudit:
+    """The sample as one task has it."""
+
+    def __init__(self, state: Arrays1D, numbering: Numbering) -> None:
+        self._state, self._numbering = state, numbering
+        self._audit = Audit.from_state(state)
+        self._last = -1
+        self._found: list[Arrays1D] = []
+
+    def look_at(self, items: I64Array, rows: HeldRows) -> None:
+        """Compare the sets of consecutive items with the sample."""
+        first = int(self._numbering.places(items[:1])[0])
+        if first <= self._last:
+            self._end()
+            self._audit = Audit.from_state(self._state)
+        self._last = first
+        sizes, offsets, values = np.diff(rows.offsets), rows.offsets, rows.words
+        if (sizes > LONGEST).any():
+            offsets = np.concatenate([[0], np.cumsum(np.where(sizes > LONGEST, 0, sizes))]).astype(np.int64)
+            values = values[np.repeat(sizes <= LONGEST, sizes)]
+        sets = Sets(offsets, values, np.zeros((len(items), 2), np.uint64))
+        self._audit.note([self._audit.probe([(first, sets)])])
+
+    def _end(self) -> None:
+        state = self._audit.state()
+        self._found.append({name: state[name] for name in ("matches", "left", "right", "similarities")})
+
+    def found(self) -> list[Arrays1D]:
+        """What was found, for `audited_of`."""
+        self._end()
+        found, self._found = self._found, []
+        return found
+
+
+def audited_of(state: Arrays1D, found: Sequence[Arrays1D]) -> Audited:
+    """What all tasks found together: of each sampled item the first matches."""
+    sample, matches = state["items"], np.sum([state["matches"], *(each["matches"] for each in found)], axis=0)
+    left, right, similarities = (
+        np.concatenate([state[name], *(each[name] for each in found)]) for name in ("left", "right", "similarities")
+    )
+    order = np.lexsort((right, left))
+    left, right, similarities = left[order], right[order], similarities[order]
+    first = np.arange(len(left)) - np.searchsorted(left, left) < _MOST
+    seen, empty, compared = state["seen"].tolist()
+    return Audited(
+        items=sample,
+        left=left[first],
+        right=right[first],
+        similarities=similarities[first],
+        full=int((matches > _MOST).sum()),
+        rate=0.5 ** int(state["settings"][4]),
+        seen=seen,
+        compared=compared,
+        empty=empty,
+    )

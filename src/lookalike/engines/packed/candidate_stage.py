@@ -1,0 +1,96 @@
+"""The third stage: each pair once, and who needs the stored row of which item.
+
+    pairs  ── sort ── unique ──┬─▶ pairs     (item, item, bands), each once
+                               └─▶ requests  (item, task that compares it), to the task of the item's chunk
+    giants ── unique ──────────┬─▶ (the same requests)
+                               └─▶ marks     (item, band in which its bucket is giant), to the task of the giants
+
+Requests are then put together chunk by chunk (`merge_requests`), since a row for each chunk and task would be as many
+rows as there are items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.engines.packed.blobs import Arrays1D, BatchWriter, blobs, by_number, of_one_task
+from lookalike.engines.packed.bucket_stage import unpack_bands
+from lookalike.engines.packed.numbering import chunk_of_item, part_of_item
+from lookalike.engines.packed.tallies import Tallies
+from lookalike.types import I64Array, U16Array
+
+__all__ = ["KINDS", "REQUESTS", "CandidateStage", "merge_requests", "unique_pairs"]
+
+KINDS = ("pairs", "requests", "marks", "counts")
+REQUESTS = ("requests",)
+
+
+@dataclass(frozen=True)
+class CandidateStage:
+    """What a task does with the pairs of its items, and one more with the items of giant buckets."""
+
+    parts: int
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        task, found = of_one_task(batches, ["pairs", "giants"])
+        pairs, giants = found["pairs"], found["giants"]
+        out, tallies = BatchWriter(KINDS), Tallies()
+        if task is not None and pairs:
+            left, right, ends, bands = unique_pairs(pairs)
+            hits = np.diff(ends).astype(np.uint16)
+            out.add("pairs", task, {"left": left, "right": right, "hits": hits, "bands": bands})
+            self._request(np.unique(np.concatenate([left, right])), task, out)
+            tallies.add("candidates", len(left))
+        if giants:
+            items = np.unique(np.concatenate([blob["items"] for blob in giants]))
+            self._request(items, self.parts, out)
+            tallies.add("giant_items", len(items))
+            marked = [blob for blob in giants if len(blob["bands"])]
+            if marked:
+                both = {name: np.concatenate([blob[name] for blob in marked]) for name in ("items", "bands")}
+                out.add("marks", self.parts, both)
+        out.add("counts", 0, tallies.packed())
+        yield from out.rest()
+
+    def _request(self, items: I64Array, task: int, out: BatchWriter) -> None:
+        """Ask for the stored rows of items."""
+        owner = part_of_item(chunk_of_item(items), self.parts)
+        for each, mine in by_number(owner):
+            out.add("requests", each, {"items": items[mine], "tasks": np.full(len(mine), task, np.uint32)})
+
+
+def unique_pairs(found: list[Arrays1D]) -> tuple[I64Array, I64Array, I64Array, U16Array]:
+    """(left, right, ends, bands): pairs in order, each once, with the bands in which it met anywhere."""
+    left, right, hits, bands = (
+        np.concatenate([blob[name] for blob in found]) for name in ("left", "right", "hits", "bands")
+    )
+    found.clear()
+    ends = np.concatenate([[0], np.cumsum(hits, dtype=np.int64)])
+    order = np.lexsort((right, left))
+    left, right = left[order], right[order]
+    bands = unpack_bands(ends, bands, order)
+    begins = np.ones(len(left), np.bool_)
+    begins[1:] = (left[1:] != left[:-1]) | (right[1:] != right[:-1])
+    # The bands of a pair follow one another, wherever they were found; a band is one task's, so none comes twice.
+    totals = np.add.reduceat(hits[order].astype(np.int64), np.flatnonzero(begins))
+    ends = np.concatenate([[0], np.cumsum(totals)])
+    pair = np.repeat(np.arange(len(totals)), totals)
+    return left[begins], right[begins], ends, bands[np.lexsort((bands, pair))]
+
+
+def merge_requests(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The requests of some chunks, one blob for each of them."""
+    found = [arrays for _, arrays in blobs(batches, "requests")]
+    out = BatchWriter(REQUESTS)
+    if found:
+        items, tasks = (np.concatenate([blob[name] for blob in found]) for name in ("items", "tasks"))
+        order = np.lexsort((tasks, items))
+        items, tasks = items[order], tasks[order]
+        for chunk, mine in by_number(chunk_of_item(items)):
+            out.add("requests", chunk, {"items": items[mine], "tasks": tasks[mine]})
+            yield from out.full()
+    yield from out.rest()

@@ -1,0 +1,250 @@
+"""Matches among the items of giant buckets, in one task: the code of the local engine on the rows that were sent.
+
+All of them, where pairs are listed; else as many as leaders need (`engines/leading.py`) or, for components, as connect
+what is connected (`engines/connecting.py`). Leaders may have to look again once it is known who is kept: the task then
+does what it did before, which comes out the same, and goes on from there.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.certify.missed import JoinedTerms
+from lookalike.certify.recall import PairTally
+from lookalike.collide.buckets import Task
+from lookalike.collide.giant_bands import GiantBands
+from lookalike.config import Config
+from lookalike.engines.counts import Counts
+from lookalike.engines.evidence import chance_of
+from lookalike.engines.giant_matches import GiantMatches
+from lookalike.engines.giants import Join
+from lookalike.engines.joined_pairs import JoinedPairs
+from lookalike.engines.local.store.stored_rows import StoredRows
+from lookalike.engines.packed.blobs import Arrays1D, BatchWriter, by_number, of_one_task
+from lookalike.engines.packed.numbering import Numbering, part_of_item
+from lookalike.engines.packed.ship_stage import read_rows
+from lookalike.engines.packed.tallies import Tallies
+from lookalike.measure_table import Slots
+from lookalike.measures import compares_elements, measure_of
+from lookalike.recipe import Recipe
+from lookalike.scale import Scale
+from lookalike.theory import Plan
+from lookalike.types import BoolArray, F64Array, I64Array
+from lookalike.verify.verifier import HeldRows, Verifier
+
+__all__ = ["AUDIT", "GIANT", "KINDS", "GiantStage", "add_sure", "name_items"]
+
+# What found a match that no band did.
+GIANT, AUDIT = 1, 2
+KINDS = ("matches", "giants", "joined", "counts")
+
+
+@dataclass(frozen=True)
+class GiantStage:
+    """What the task of the giants does.
+
+    Attributes:
+        parts: how many tasks the stages have.
+        all_pairs: whether every pair is asked for.
+        numbering: the places of items among all, by which a sample of the pairs is drawn.
+        plan: the plan of the run.
+        copies: how many copies each of the items has, itself included; empty where none has another.
+        rank: the place of each of the items, by number, in keep order; empty where that is their own order.
+        kept: which of them were kept, one array for each time that leaders looked again.
+    """
+
+    recipe: Recipe
+    config: Config
+    parts: int
+    all_pairs: bool
+    numbering: Numbering
+    plan: Plan
+    copies: I64Array = field(default_factory=lambda: np.empty(0, np.int64))
+    rank: I64Array = field(default_factory=lambda: np.empty(0, np.int64))
+    kept: tuple[BoolArray, ...] = ()
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        _, found = of_one_task(batches, ["rows", "marks"])
+        out, tallies = BatchWriter(KINDS), Tallies()
+        if found["rows"]:
+            items, rows, _ = read_rows(found["rows"])
+            out.add("giants", 0, {"items": items})
+            notes = self._notes(items, found["marks"])
+            if self.all_pairs:
+                yield from self._join(items, rows, notes, out, tallies)
+            else:
+                yield from self._cluster(items, rows, notes, out, tallies)
+            if notes.terms is not None:
+                text = json.dumps(notes.terms.as_dict()).encode()
+                out.add("joined", 0, {"json": np.frombuffer(text, np.uint8)})
+        out.add("counts", 0, tallies.packed())
+        yield from out.rest()
+
+    def _notes(self, items: I64Array, marks: list[Arrays1D]) -> _GiantNotes:
+        """What becomes of a match."""
+        recipe, joined, chances = self.recipe, None, None
+        places = self.numbering.places(items)
+        if recipe.bands and recipe.traits.slots is Slots.MINHASH:
+            bands = GiantBands(len(items), recipe.bands)
+            for blob in marks:
+                for band, mine in by_number(blob["bands"]):
+                    bands.mark(band, np.searchsorted(items, blob["items"][mine]))
+            joined = JoinedPairs(measure_of(recipe), _BandsByPlace(places, bands))
+            tally = PairTally(chance_of(self.plan, self.config.scale), recipe.bands)
+            chances = partial(_chances, tally, self.config.scale)
+        copies = self.copies if len(self.copies) else np.ones(len(items), np.int64)
+        return _GiantNotes(len(items), places, copies, joined, chances)
+
+    def _join(
+        self, items: I64Array, rows: HeldRows, notes: _GiantNotes, out: BatchWriter, tallies: Tallies
+    ) -> Iterator[pa.RecordBatch]:
+        """All matches."""
+        judge, store = measure_of(self.recipe).judge(self.config), _stored(rows)
+        assert judge is not None and compares_elements(judge), "only sets are joined"
+        room = self.config.budget.join(len(items), rows_in_file=False)
+        join = Join.of(store, np.arange(len(items)), judge, room, self.config.limits)
+        for done in Verifier(judge, store).verified(join.pairs()):
+            tallies.add("candidates", done.compared)
+            notes.offer(done.left, done.right, done.similarity)
+            add_sure(items[done.left], items[done.right], done.similarity, GIANT, self.parts, out, tallies)
+            yield from out.full()
+        notes.note_giants(_GiantItems(np.arange(len(items)), store, Verifier(judge, store)))
+
+    def _cluster(
+        self, items: I64Array, rows: HeldRows, notes: _GiantNotes, out: BatchWriter, tallies: Tallies
+    ) -> Iterator[pa.RecordBatch]:
+        """As many matches as clusters need."""
+        judge, store, config = measure_of(self.recipe).judge(self.config), _stored(rows), self.config
+        assert judge is not None
+        held = _GiantItems(np.arange(len(items)), store, Verifier(judge, store))
+        rank = self.rank if len(self.rank) else None
+        giants = GiantMatches(judge, notes, config.budget, config.limits, rank, config.cluster == "components")
+        led = giants.find(held, [], np.zeros(len(items), np.bool_), None)
+        again = 0
+        for kept in self.kept:
+            again = giants.lead_again(led, kept)
+        tallies.add("again", again)
+        tallies.add("candidates", notes.counts.candidates)
+        tallies.add("led_items", notes.counts.led_items)
+        unexamined = sum(int(each.leading.unexamined.sum()) for each in led)
+        tallies.add("unexamined_items", notes.counts.unexamined_items + unexamined)
+        for left, right, similarity in notes.unique():
+            add_sure(items[left], items[right], similarity, GIANT, self.parts, out, tallies)
+            yield from out.full()
+
+
+def name_items(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The items whose rows were sent."""
+    _, found = of_one_task(batches, ["rows"])
+    out = BatchWriter(["giants"])
+    for blob in found["rows"]:
+        out.add("giants", 0, {"items": blob["items"]})
+    yield from out.rest()
+
+
+@dataclass(frozen=True)
+class _GiantItems:
+    """The items of giant buckets, by their places among them."""
+
+    items: I64Array
+    store: StoredRows
+    verifier: Verifier
+    references: int = 0
+
+    @property
+    def giant(self) -> BoolArray:
+        return np.ones(len(self.items), np.bool_)
+
+    def matches(self, tasks: Iterator[Task], counts: Counts) -> Iterator[tuple[I64Array, I64Array, F64Array]]:
+        for done in self.verifier.verified(tasks):
+            counts.candidates += done.compared
+            if len(done.left):
+                yield done.left, done.right, done.similarity
+
+
+@dataclass(frozen=True)
+class _BandsByPlace:
+    """The giant bands of items that are named by their places among all."""
+
+    places: I64Array
+    bands: GiantBands
+
+    def of(self, items: I64Array) -> BoolArray:
+        return self.bands.of(np.searchsorted(self.places, items))
+
+    def number(self, items: I64Array) -> I64Array:
+        return self.bands.number(np.searchsorted(self.places, items))
+
+
+@dataclass
+class _GiantNotes:
+    """Keeps matches until all are there, and draws a sample of those that a join found (`engines/joined_pairs.py`)."""
+
+    items: int
+    places: I64Array
+    copies: I64Array
+    joined: JoinedPairs | None = None
+    chances: Callable[[F64Array], F64Array] | None = None
+    counts: Counts = field(default_factory=Counts)
+    limit: None = None
+    terms: JoinedTerms | None = None
+    _found: list[tuple[I64Array, I64Array, F64Array]] = field(default_factory=list)
+
+    def note(
+        self, left: I64Array, right: I64Array, similarity: F64Array, *, tallied: bool = True,
+        of: BoolArray | None = None,
+    ) -> int:  # fmt: skip
+        self._found.append((np.minimum(left, right), np.maximum(left, right), similarity))
+        if tallied:
+            self.offer(left, right, similarity)
+        return len(left) if of is None else int(of.sum())
+
+    def offer(self, left: I64Array, right: I64Array, similarity: F64Array) -> None:
+        """Let matches join the sample."""
+        if self.joined is not None and len(left):
+            weights = (self.copies[left] * self.copies[right]).astype(np.float64)
+            self.joined.offer(self.places[left], self.places[right], similarity, weights)
+
+    def note_giants(self, joined: Any = None) -> None:
+        """Make up what the sample tells, where all pairs were joined."""
+        if joined is not None and self.joined is not None and self.chances is not None:
+            self.terms = self.joined.terms(_GiantItems(self.places, joined.store, joined.verifier), self.chances)
+
+    def unique(self) -> Iterator[tuple[I64Array, I64Array, F64Array]]:
+        """Each match once."""
+        if self._found:
+            left, right, similarity = (np.concatenate(each) for each in zip(*self._found, strict=True))
+            _, first = np.unique(left * self.items + right, return_index=True)
+            yield left[first], right[first], similarity[first]
+
+
+def _stored(rows: HeldRows) -> StoredRows:
+    store = StoredRows(np.diff(rows.offsets))
+    store.put(0, len(rows), rows.words)
+    return store
+
+
+def _chances(tally: PairTally, scale: Scale, similarity: F64Array) -> F64Array:
+    """The chances of pairs to meet in one band."""
+    return tally.chances(scale.share(similarity))
+
+
+def add_sure(
+    a: I64Array, b: I64Array, similarity: F64Array, origin: int, parts: int, out: BatchWriter,
+    tallies: Tallies | None = None,
+) -> None:  # fmt: skip
+    """Matches that no band found, but a join of giants, or the audit; to the task of the smaller item."""
+    left, right = np.minimum(a, b), np.maximum(a, b)
+    for each, mine in by_number(part_of_item(left, parts)):
+        arrays: Arrays1D = {"left": left[mine], "right": right[mine], "similarity": similarity[mine]}
+        none = {"hits": np.zeros(len(mine), np.uint16), "bands": np.empty(0, np.uint16)}
+        out.add("matches", each, arrays | none | {"origin": np.array([origin], np.uint8)})
+    if tallies is not None:
+        tallies.add("matches", len(left))

@@ -1,0 +1,137 @@
+"""Stages that look some things up in a large table: which leader items have, and which pairs are among the matches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.engines.packed.blobs import Arrays1D, BatchWriter, blobs
+from lookalike.types import BoolArray, I64Array
+
+__all__ = ["FIND", "FindKeepers", "FindLeaders", "FindMatches", "FindRemoved", "FindSizes", "pairs_in"]
+
+FIND = ("found",)
+
+
+@dataclass(frozen=True)
+class FindLeaders:
+    """Looks up the leaders of some items, which ascend, in a table of copies."""
+
+    items: I64Array
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        out = BatchWriter(FIND)
+        for _, blob in blobs(batches, "copies"):
+            mine = np.isin(blob["items"], self.items)
+            if mine.any():
+                out.add("found", 0, {"items": blob["items"][mine], "leaders": blob["leaders"][mine]})
+        yield from out.rest()
+
+    def leaders(self, found: list[Arrays1D]) -> I64Array:
+        """The leader of each item: itself, where no other was found."""
+        leaders = self.items.copy()
+        for blob in found:
+            leaders[np.searchsorted(self.items, blob["items"])] = blob["leaders"]
+        return leaders
+
+
+@dataclass(frozen=True)
+class FindRemoved:
+    """Looks up which of some leaders go, in a table of keepers."""
+
+    leaders: I64Array
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        out = BatchWriter(FIND)
+        for _, blob in blobs(batches, "keepers"):
+            out.add("found", 0, {"leaders": blob["leaders"][np.isin(blob["leaders"], self.leaders)]})
+        yield from out.rest()
+
+    def kept(self, found: list[Arrays1D]) -> BoolArray:
+        """Which of them stay."""
+        removed = np.concatenate([np.empty(0, np.int64), *(blob["leaders"] for blob in found)])
+        return ~np.isin(self.leaders, removed)
+
+
+@dataclass(frozen=True)
+class FindKeepers:
+    """Looks up what some items, which ascend, were removed for."""
+
+    items: I64Array
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        out = BatchWriter(FIND)
+        for _, blob in blobs(batches, "removed"):
+            mine = np.isin(blob["items"], self.items)
+            if mine.any():
+                out.add("found", 0, {"items": blob["items"][mine], "kept": blob["kept"][mine]})
+        yield from out.rest()
+
+    def keepers(self, found: list[Arrays1D]) -> I64Array:
+        """The item that stays for each: itself, where it was not removed."""
+        keepers = self.items.copy()
+        for blob in found:
+            keepers[np.searchsorted(self.items, blob["items"])] = blob["kept"]
+        return keepers
+
+
+@dataclass(frozen=True)
+class FindSizes:
+    """Looks up how many copies some leaders, which ascend, have."""
+
+    leaders: I64Array
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        out = BatchWriter(FIND)
+        for _, blob in blobs(batches, "copies"):
+            leaders, counts = np.unique(blob["leaders"][np.isin(blob["leaders"], self.leaders)], return_counts=True)
+            if len(leaders):
+                out.add("found", 0, {"leaders": leaders, "counts": counts})
+        yield from out.rest()
+
+    def sizes(self, found: list[Arrays1D]) -> I64Array:
+        """The number of items of each, itself included."""
+        sizes = np.zeros(len(self.leaders), np.int64)
+        for blob in found:
+            sizes[np.searchsorted(self.leaders, blob["leaders"])] += blob["counts"]
+        return np.maximum(sizes, 1)
+
+
+def pairs_in(left: I64Array, right: I64Array) -> tuple[I64Array, I64Array]:
+    """Different pairs in order."""
+    both = np.unique(np.stack([left, right], axis=1), axis=0)
+    return np.ascontiguousarray(both[:, 0]), np.ascontiguousarray(both[:, 1])
+
+
+@dataclass(frozen=True)
+class FindMatches:
+    """Looks up some pairs, which are in order, in a table of matches."""
+
+    left: I64Array
+    right: I64Array
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        out = BatchWriter(FIND)
+        for _, blob in blobs(batches, "matches"):
+            mine = np.isin(blob["left"], self.left) & np.isin(blob["right"], self.right)
+            place = self.place_of(blob["left"][mine], blob["right"][mine])
+            if len(place):
+                out.add("found", 0, {"places": place[place >= 0]})
+        yield from out.rest()
+
+    def place_of(self, left: I64Array, right: I64Array) -> I64Array:
+        """The place of each pair among those that are looked up; -1 for others."""
+        both = np.concatenate([np.stack([self.left, self.right]), np.stack([left, right])], axis=1)
+        _, first, back = np.unique(both, axis=1, return_index=True, return_inverse=True)
+        place = first[back.reshape(-1)[len(self.left) :]]
+        return np.where(place < len(self.left), place, -1)
+
+    def among(self, found: list[Arrays1D]) -> BoolArray:
+        """Which of the pairs are among the matches."""
+        known = np.zeros(len(self.left), np.bool_)
+        for blob in found:
+            known[blob["places"]] = True
+        return known

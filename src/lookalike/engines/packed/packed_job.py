@@ -1,0 +1,293 @@
+"""The way of the data where many tasks share the work: which stage follows which, and what the driver must know.
+
+    sketch_stage.py     rows of the input to keys, fingerprints and stored rows
+    bucket_stage.py     keys to pairs that share a bucket, fingerprints to folds
+    candidate_stage.py  each pair once, and whose stored rows are needed where
+    ship_stage.py       those rows to where they are compared; the audit
+    verify_stage.py     pairs to matches
+    giant_stage.py      matches of giant buckets, in one task
+    unfold_stage.py     matches of leaders to pairs of items; `packed_clusters.py` makes clusters of them
+
+The driver holds what is small whatever the number of items: counters, the sample of the audit and its pairs.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from lookalike.certify.audit import Audited
+from lookalike.certify.missed import JoinedTerms
+from lookalike.config import Config
+from lookalike.engines.packed import (
+    bucket_stage,
+    candidate_stage,
+    giant_stage,
+    ship_stage,
+    sketch_stage,
+    verify_stage,
+)
+from lookalike.engines.packed.audit_sample import audited_of, sample_state
+from lookalike.engines.packed.blobs import Arrays1D, BatchWriter
+from lookalike.engines.packed.bucket_stage import BucketStage
+from lookalike.engines.packed.candidate_stage import REQUESTS, CandidateStage, merge_requests
+from lookalike.engines.packed.carrier import Carrier, StageWork, Table
+from lookalike.engines.packed.giant_stage import AUDIT, GiantStage, add_sure, name_items
+from lookalike.engines.packed.keep_keys import KeepKeys
+from lookalike.engines.packed.lookup_stage import FIND, FindLeaders, FindMatches, FindSizes, pairs_in
+from lookalike.engines.packed.numbering import Numbering, chunk_of_item
+from lookalike.engines.packed.order_stage import ORDERED, FindOrders
+from lookalike.engines.packed.ship_stage import ShipStage, read_rows
+from lookalike.engines.packed.sketch_stage import SketchStage
+from lookalike.engines.packed.tallies import Tallies
+from lookalike.engines.packed.unfold_stage import COUNTED, HALF, UnfoldLeft, UnfoldRight, count_pairs
+from lookalike.engines.packed.verify_stage import VerifyStage
+from lookalike.errors import InputError
+from lookalike.items.from_rows import Items
+from lookalike.recipe import Recipe
+from lookalike.theory import Plan
+from lookalike.types import BoolArray, I64Array
+from lookalike.verify.verifier import HeldRows
+
+__all__ = ["PackedJob", "PackedMatches"]
+
+# Sets of giant buckets that one task may hold, which takes three times as much memory.
+_GIANT_BYTES = 4 << 30
+
+
+@dataclass(frozen=True)
+class PackedMatches:
+    """What was found: matches of leaders, and the copies of each leader that has any, as tables."""
+
+    numbering: Numbering
+    # What bands, the audit and the task of the giants found; `sent` are the rows of that, to be compared again.
+    matches: Table
+    giant_matches: Table
+    sent: Table
+    audit_matches: Table
+    # Each leader that has copies with these; and what the keep policy goes by, of all leaders.
+    copies: Table
+    orders: Table
+    # Stored rows by chunk.
+    rows: Table
+    ids: Table
+    counts: dict[str, int]
+    audited: Audited | None
+    # Of the pairs of the audit: which were missed, the leaders of their items, the smaller first, and that of the left.
+    missed: BoolArray
+    audited_leaders: tuple[I64Array, I64Array]
+    leaders_of_left: I64Array
+    # The items of giant buckets, and what their task counted.
+    giants: I64Array
+    giant_counts: dict[str, int] = field(default_factory=dict)
+    # How many items have how many elements.
+    sizes: dict[int, int] = field(default_factory=dict)
+    # What the pairs tell that only the join of giants is sure to have found.
+    joined: JoinedTerms | None = None
+
+    def all_matches(self, carrier: Carrier) -> Table:
+        """The matches that bands, the task of the giants and the audit found."""
+        return carrier.together(self.matches, self.giant_matches, self.audit_matches)
+
+
+@dataclass(frozen=True)
+class PackedJob:
+    """A run: `plan` is None where only identical items are looked for; `parts` tasks share each stage.
+
+    `keep` tells which of two items is kept first, where that is not the one that comes first.
+    """
+
+    carrier: Carrier
+    items: Items
+    config: Config
+    plan: Plan | None
+    recipe: Recipe
+    parts: int
+    all_pairs: bool = True
+    keep: KeepKeys | None = None
+
+    def match(self, rows: Table) -> PackedMatches:
+        """From numbered rows of the input to matches."""
+        carrier, items, config = self.carrier, self.items, self.config
+        work = SketchStage(
+            self.recipe, config, items.columns, self.parts, config.id, config.group_by, self.plan is not None, self.keep
+        )
+        sketched = carrier.save("sketches", carrier.map(rows, work, sketch_stage.KINDS))
+        counts = Tallies.merged(carrier.collect(sketched, "counts")[0])
+        numbering, sizes = _numbering(counts), _taken(counts, "size ")
+        if not numbering.total:
+            raise InputError("there are no items")
+        met = self._meet(carrier.only(sketched, "entries", "prints"), counts)
+        nothing = carrier.only(carrier.made([], verify_stage.KINDS), "matches")
+        none = np.empty(0, np.int64)
+        found = PackedMatches(
+            numbering, nothing, nothing, nothing, nothing, carrier.only(met, "copies"), carrier.only(met, "orders"),
+            carrier.only(sketched, "rows"), carrier.only(sketched, "ids"), counts, None, np.zeros(0, np.bool_),
+            (none, none), none, none, sizes=sizes,
+        )  # fmt: skip
+        if self.plan is None:
+            return found
+        found = self._verify(found, met)
+        return found if found.audited is None else self._with_audited(found, found.audited)
+
+    def unfold(self, found: PackedMatches) -> tuple[Table, StageWork]:
+        """A table, and the stage that makes all pairs of items of it, copies included; refused if they are too many."""
+        carrier = self.carrier
+        both = carrier.together(found.all_matches(carrier), found.copies)
+        half = carrier.map(carrier.exchange(both, self.parts), UnfoldLeft(self.parts), HALF)
+        both = carrier.exchange(carrier.together(carrier.save("half", half), found.copies), self.parts)
+        counted = Tallies.merged(carrier.collect(carrier.map(both, count_pairs, COUNTED), "counts")[0])
+        found.counts["pairs"] = counted.get("pairs", 0) + found.counts.get("within", 0)
+        self.config.limits.check_pairs(found.counts["pairs"])
+        return both, UnfoldRight(self.config.scale.identical)
+
+    def _meet(self, entries: Table, counts: dict[str, int]) -> Table:
+        """The pairs that share a bucket, and identical items under their first."""
+        carrier, limits = self.carrier, self.config.limits
+        whole = self.plan is not None and self.plan.exhaustive
+        work = BucketStage(self.parts, self.recipe.bands, limits.bucket, whole)
+        met = carrier.save("buckets", carrier.map(carrier.exchange(entries, self.parts), work, bucket_stage.KINDS))
+        clashes, told = carrier.collect(met, "clashes", "counts")
+        if clashes:
+            items, leaders = (np.concatenate([blob[name] for blob in clashes]) for name in ("items", "leaders"))
+            order = np.argsort(items)
+            work = replace(work, known=(items[order], leaders[order]))
+            met = carrier.map(carrier.exchange(entries, self.parts), work, bucket_stage.KINDS)
+            met = carrier.save("buckets without clashes", met)
+            (told,) = carrier.collect(met, "counts")
+            counts["clashing_items"] = len(items)
+        counts |= Tallies.merged(told)
+        return met
+
+    def _verify(self, found: PackedMatches, met: Table) -> PackedMatches:
+        """The matches among pairs and in giant buckets, and what the audit found."""
+        carrier, parts, counts = self.carrier, self.parts, found.counts
+        pairs = carrier.only(met, "pairs", "giants")
+        sample = self._sample(found.rows, found.numbering, counts) if self.config.audit else None
+        candidates, marks, shipped = self.ship(found, "", pairs, sample)
+        both = carrier.together(carrier.only(shipped, "rows"), candidates)
+        verify = VerifyStage(self.recipe, self.config)
+        matches = carrier.save("matches", carrier.map(carrier.exchange(both, parts + 1), verify, verify_stage.KINDS))
+        _add_counts(counts, Tallies.merged(carrier.collect(matches, "counts")[0]))
+        audited = None if sample is None else audited_of(sample, carrier.collect(shipped, "audited")[0])
+        found = replace(found, matches=carrier.only(matches, "matches"), audited=audited)
+        if not counts.get("giant_items"):
+            return found
+        _check_giants(counts["giant_items"], found.sizes)
+        sent = carrier.together(carrier.at(carrier.only(shipped, "rows"), parts), marks)
+        found = replace(found, sent=sent)
+        giants = self.join_giants(found, "giants")
+        counted, named, joined = carrier.collect(giants, "counts", "giants", "joined")
+        told = Tallies.merged(counted)
+        _add_counts(counts, told)
+        items = np.concatenate([blob["items"] for blob in named])
+        terms = [json.loads(blob["json"].tobytes()) for blob in joined]
+        found = replace(found, giant_matches=carrier.only(giants, "matches"), giants=items, giant_counts=told)
+        return replace(found, joined=JoinedTerms.from_dict(terms[0]) if terms else None)
+
+    def ship(
+        self, found: PackedMatches, name: str, pairs: Table, sample: Arrays1D | None = None
+    ) -> tuple[Table, Table, Table]:
+        """(pairs, each once; giants and their bands; the rows that they are compared by), by the task that does it."""
+        carrier, parts = self.carrier, self.parts
+        work = CandidateStage(parts)
+        unique = carrier.map(carrier.exchange(pairs, parts + 1), work, candidate_stage.KINDS)
+        candidates = carrier.save(f"{name}candidates", unique)
+        told = Tallies.merged(carrier.collect(candidates, "counts")[0])
+        _add_counts(found.counts, {"giant_items": told.get("giant_items", 0)})
+        asked = carrier.exchange(carrier.only(candidates, "requests"), parts)
+        requests = carrier.save(f"{name}requests", carrier.map(asked, merge_requests, REQUESTS))
+        beside = carrier.meet(found.rows, requests, every=sample is not None)
+        shipped = carrier.map(beside, ShipStage(parts, found.numbering, sample), ship_stage.KINDS)
+        shipped = carrier.save(f"{name}shipped", shipped)
+        return carrier.only(candidates, "pairs"), carrier.only(candidates, "marks"), shipped
+
+    def _giant_rank(self, found: PackedMatches, giants: I64Array) -> I64Array:
+        """The place of each giant in keep order; none where that is their own."""
+        if self.keep is None or self.all_pairs:
+            return np.empty(0, np.int64)
+        find = FindOrders(giants)
+        orders = self.carrier.map(self.carrier.exchange(found.orders, self.parts), find, ORDERED)
+        return find.ranks(self.carrier.collect(orders, "ordered")[0])
+
+    def join_giants(self, found: PackedMatches, name: str, *kept: BoolArray) -> Table:
+        """The matches of the task of the giants; `kept` is who was kept, each time that leaders looked again."""
+        carrier = self.carrier
+        assert self.plan is not None, "items are compared"
+        sent = carrier.map(carrier.exchange(carrier.only(found.sent, "rows"), 1), name_items, ("giants",))
+        giants = np.unique(np.concatenate([blob["items"] for blob in carrier.collect(sent, "giants")[0]]))
+        sizes = FindSizes(giants)
+        copies = sizes.sizes(carrier.collect(carrier.map(found.copies, sizes, FIND), "found")[0])
+        work = GiantStage(
+            self.recipe, self.config, self.parts, self.all_pairs, found.numbering, self.plan, copies,
+            self._giant_rank(found, giants), kept,
+        )  # fmt: skip
+        return carrier.save(name, carrier.map(carrier.exchange(found.sent, 1), work, giant_stage.KINDS))
+
+    def _sample(self, rows: Table, numbering: Numbering, counts: dict[str, int]) -> Arrays1D:
+        """The sample of the audit."""
+
+        def rows_of(places: I64Array) -> tuple[I64Array, HeldRows]:
+            items = numbering.numbers(places)
+            out = BatchWriter(REQUESTS)
+            for chunk in np.unique(chunk_of_item(items)).tolist():
+                mine = items[chunk_of_item(items) == chunk]
+                out.add("requests", chunk, {"items": mine, "tasks": np.zeros(len(mine), np.uint32)})
+            beside = self.carrier.meet(rows, self.carrier.made(list(out.rest()), REQUESTS), every=False)
+            shipped = self.carrier.map(beside, ShipStage(self.parts, numbering), ship_stage.KINDS)
+            found, held, _ = read_rows(self.carrier.collect(shipped, "rows")[0])
+            return numbering.places(found), held
+
+        left_out = counts.get("empty", 0) + counts.get("unaudited_items", 0)
+        return sample_state(self.config, numbering.total, counts["items"] - left_out, rows_of)
+
+    def _with_audited(self, found: PackedMatches, audited: Audited) -> PackedMatches:
+        """The same with the pairs that only the audit found, unless leaders left out others; and which those are."""
+        carrier, counts = self.carrier, found.counts
+        ends = found.numbering.numbers(np.concatenate([audited.left, audited.right]))
+        find = FindLeaders(np.unique(ends))
+        leaders = find.leaders(carrier.collect(carrier.map(found.copies, find, FIND), "found")[0])
+        left, right = leaders[np.searchsorted(find.items, ends)].reshape(2, -1)
+        found = replace(found, leaders_of_left=left)
+        left, right = np.minimum(left, right), np.maximum(left, right)
+        look = FindMatches(*pairs_in(left, right))
+        known = look.among(carrier.collect(carrier.map(found.all_matches(carrier), look, FIND), "found")[0])
+        missed: BoolArray = (left != right) & ~known[look.place_of(left, right)]
+        found = replace(found, missed=missed, audited_leaders=(left, right))
+        if not missed.any() or counts.get("led_items"):
+            return found
+        pairs, at = np.unique(np.stack([left[missed], right[missed]]), axis=1, return_index=True)
+        out = BatchWriter(verify_stage.KINDS)
+        add_sure(pairs[0], pairs[1], audited.similarities[missed][at], AUDIT, self.parts, out)
+        more = carrier.only(carrier.made(list(out.rest()), verify_stage.KINDS), "matches")
+        counts["audit_matches"] = pairs.shape[1]
+        return replace(found, audit_matches=more)
+
+
+def _check_giants(giants: int, sizes: dict[int, int]) -> None:
+    """Refuse more giants than one task can hold."""
+    mean = sum(size * many for size, many in sizes.items()) / max(1, sum(sizes.values()))
+    if giants * mean * 8 > _GIANT_BYTES:
+        raise InputError(
+            f"{giants:,} items, about {giants * mean * 8 / 1e9:.1f} GB of sets, are in buckets too large to compare "
+            f"pair by pair, and on Spark one task compares them, up to {_GIANT_BYTES / 1e9:.1f} GB: a longer shingle "
+            "or a higher threshold makes fewer of them, and one machine takes any number"
+        )
+
+
+def _add_counts(counts: dict[str, int], more: dict[str, int]) -> None:
+    for name, count in more.items():
+        counts[name] = counts.get(name, 0) + count
+
+
+def _numbering(counts: dict[str, int]) -> Numbering:
+    """The numbering of all items, which is taken out of the counters."""
+    return Numbering.of(_taken(counts, "part "))
+
+
+def _taken(counts: dict[str, int], prefix: str) -> dict[int, int]:
+    """Counters by number, which are taken out."""
+    names = [name for name in counts if name.startswith(prefix)]
+    return {int(name.removeprefix(prefix)): counts.pop(name) for name in names}

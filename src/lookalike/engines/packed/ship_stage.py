@@ -1,0 +1,107 @@
+"""The fourth stage: stored rows that are compared go to the tasks that need them; the audit looks at all of them.
+
+    rows, requests ──┬─▶ rows     (item, its row, whether it is of a giant bucket) to each task that asked for it
+                     └─▶ audited  (sampled item, item that matches it)
+
+The rows of a chunk stand beside the requests for it, so nothing but what is compared is moved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.engines.packed.audit_sample import RunningAudit
+from lookalike.engines.packed.blobs import Arrays1D, BatchWriter, by_number, read_kinds
+from lookalike.engines.packed.numbering import Numbering
+from lookalike.types import I64Array, U32Array, U64Array
+from lookalike.verify.verifier import HeldRows
+
+__all__ = ["KINDS", "ShipStage", "read_rows", "unpack_rows"]
+
+KINDS = ("rows", "audited")
+# Bytes of rows that are collected before they are sent.
+_COLLECTED = 1 << 24
+
+
+@dataclass(slots=True)
+class _Outgoing:
+    """Rows that wait to be sent, by task."""
+
+    waiting: dict[int, list[tuple[I64Array, U32Array, U64Array, I64Array]]] = field(default_factory=dict)
+    size: int = 0
+
+    def add(self, task: int, items: I64Array, sizes: U32Array, words: U64Array, giant: I64Array) -> None:
+        self.waiting.setdefault(task, []).append((items, sizes, words, giant))
+        self.size += words.nbytes + items.nbytes
+
+    def send(self, out: BatchWriter) -> None:
+        """Everything that waits, one blob for each task."""
+        for task, parts in self.waiting.items():
+            items, sizes, words, giant = (np.concatenate(each) for each in zip(*parts, strict=True))
+            out.add("rows", task, {"items": items, "sizes": sizes, "words": words, "giant": giant.astype(np.uint8)})
+        self.waiting, self.size = {}, 0
+
+
+@dataclass(frozen=True)
+class ShipStage:
+    """What a task does with chunks and the requests for them; `audit` is the state of the sample, if there is one."""
+
+    parts: int
+    numbering: Numbering
+    audit: Arrays1D | None = None
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        out, outgoing = BatchWriter(KINDS), _Outgoing()
+        audit = None if self.audit is None else RunningAudit(self.audit, self.numbering)
+        for _, found in read_kinds(batches, ["rows", "requests"]):
+            if "rows" not in found:
+                continue
+            items, rows = unpack_rows(found["rows"])
+            if "requests" in found:
+                self._take(items, rows, found["requests"], outgoing)
+            if audit is not None:
+                audit.look_at(items, rows)
+            if outgoing.size >= _COLLECTED:
+                outgoing.send(out)
+            yield from out.full()
+        outgoing.send(out)
+        for arrays in audit.found() if audit is not None else ():
+            out.add("audited", 0, arrays)
+        yield from out.rest()
+
+    def _take(self, items: I64Array, rows: HeldRows, asked: Arrays1D, outgoing: _Outgoing) -> None:
+        """The rows that were asked for, by task."""
+        inside = (asked["items"] >= items[0]) & (asked["items"] <= items[-1])
+        wanted, tasks = asked["items"][inside], asked["tasks"][inside].astype(np.int64)
+        giants = wanted[tasks == self.parts]
+        for task, some in by_number(tasks):
+            mine = wanted[some]
+            offsets, words = rows.gather(mine - items[0])
+            sizes = np.diff(offsets).astype(np.uint32)
+            outgoing.add(task, mine, sizes, words, np.isin(mine, giants).astype(np.int64))
+
+
+def unpack_rows(blob: Arrays1D) -> tuple[I64Array, HeldRows]:
+    """(items, their rows) of a blob of the first stage."""
+    sizes = blob["sizes"].astype(np.int64)
+    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    return blob["base"][0] + np.arange(len(sizes)), HeldRows(offsets, blob["words"])
+
+
+def read_rows(found: list[Arrays1D]) -> tuple[I64Array, HeldRows, I64Array]:
+    """(items, their rows, which are of giant buckets) of the blobs that a task was sent; items ascend, each once."""
+    items = np.concatenate([np.empty(0, np.int64), *(blob["items"] for blob in found)])
+    sizes = np.concatenate([np.empty(0, np.int64), *(blob["sizes"].astype(np.int64) for blob in found)])
+    words = np.concatenate([np.empty(0, np.uint64), *(blob["words"] for blob in found)])
+    giant = np.concatenate([np.empty(0, np.uint8), *(blob["giant"] for blob in found)])
+    found.clear()
+    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    items, first = np.unique(items, return_index=True)
+    lengths = sizes[first]
+    ends = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    words = words[np.repeat(offsets[first] - ends[:-1], lengths) + np.arange(ends[-1])]
+    return items, HeldRows(ends, words), giant[first]

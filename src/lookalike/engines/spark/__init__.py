@@ -1,0 +1,1 @@
+"""Apache Spark: carries the stages of `engines/packed/` over a cluster. Nothing else imports pyspark."""

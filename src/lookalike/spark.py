@@ -1,0 +1,101 @@
+"""The verbs on Apache Spark: the same options as `lookalike.pairs`, on a DataFrame, with the same answer.
+
+    import lookalike.spark
+    found = lookalike.spark.dedup(spark.read.parquet("s3://…"), id="url", work="s3://…/work")
+    found.table.write.parquet("s3://…/kept")
+
+See docs/spark.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Unpack
+
+from lookalike.config import Config, make_config
+from lookalike.errors import OptionError
+from lookalike.options import ClustersOptions, ConfigOptions, DedupOptions, PairsOptions
+from lookalike.options.option_table import check_names, checked, entries
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from lookalike.runs.spark_results import SparkClusters, SparkDedup, SparkPairs
+
+__all__ = ["clusters", "dedup", "pairs"]
+
+
+def pairs(
+    frame: DataFrame,
+    *,
+    work: str | None = None,
+    parts: int | None = None,
+    resume: bool = False,
+    **options: Unpack[PairsOptions],
+) -> SparkPairs:
+    """Every pair of similar items, with its exact similarity; `table` of the result is a DataFrame.
+
+    Args:
+        frame: the rows; of a classic or a Connect session.
+        work: a folder that all machines of the cluster reach, for what stages write; a temporary one on one machine.
+        parts: how many tasks share each stage; by default as many as the number of rows suggests.
+        resume: go on with a run that did not end: the same verb, options and rows, in the same work folder.
+        options: those of `lookalike.pairs`. With `id`, items are in the order of their ids. Without it, a copy of all
+            rows is written to the work folder and numbered; `items` of the result has the rows with their numbers.
+    """
+    from lookalike.engines.spark.spark_run import run_on_spark
+    from lookalike.runs.spark_results import SparkPairs
+
+    config = _config("pairs", PairsOptions, options)
+    return SparkPairs(run_on_spark(frame, config, verb="pairs", work=work, parts=parts, resume=resume))
+
+
+def clusters(
+    frame: DataFrame,
+    *,
+    work: str | None = None,
+    parts: int | None = None,
+    resume: bool = False,
+    **options: Unpack[ClustersOptions],
+) -> SparkClusters:
+    """Groups of similar items, each with the item that stands for it; `table` of the result is a DataFrame.
+
+    What it takes is that of `pairs`, with the options of `lookalike.clusters`.
+    """
+    from lookalike.engines.spark.spark_run import run_on_spark
+    from lookalike.runs.spark_results import SparkClusters
+
+    config = _config("clusters", ClustersOptions, options)
+    return SparkClusters(run_on_spark(frame, config, verb="clusters", work=work, parts=parts, resume=resume))
+
+
+def dedup(
+    frame: DataFrame,
+    *,
+    work: str | None = None,
+    parts: int | None = None,
+    resume: bool = False,
+    **options: Unpack[DedupOptions],
+) -> SparkDedup:
+    """The rows without their near-duplicates (`table`), and what was removed for what (`removed`), as DataFrames.
+
+    What it takes is that of `pairs`, with the options of `lookalike.dedup`.
+    """
+    from lookalike.engines.spark.spark_run import run_on_spark
+    from lookalike.runs.spark_results import SparkDedup
+
+    config = _config("dedup", DedupOptions, options)
+    return SparkDedup(run_on_spark(frame, config, verb="dedup", work=work, parts=parts, resume=resume))
+
+
+def _config(verb: str, table: Any, options: Mapping[str, Any]) -> Config:
+    """The configuration of options; those that only reading of files has are refused."""
+    check_names(verb, table, options)
+    checked(table, options)
+    for name in ("format", "limit", "progress", "memory", "threads"):
+        if options.get(name) is not None:
+            raise OptionError(f"{name} is for runs on one machine: Spark sees to that, leave it out")
+    for name in ("against", "add", "payload"):
+        if options.get(name):
+            raise OptionError(f"{name} is not supported on Spark yet: leave it out, or run it on one machine")
+    return make_config(**{name: value for name, value in options.items() if name in entries(ConfigOptions)})
