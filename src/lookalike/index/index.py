@@ -448,7 +448,8 @@ class Index:
         """From now on items are like this."""
         kind = ItemKind(recipe, self._config)
         description = self._store.description | {"recipe": recipe.to_json()}
-        told = self._store.describe(description, kind.codec.bands + 1, kind.codec.signature_words)
+        codec = kind.codec
+        told = self._store.describe(description, codec.bands + 1, codec.signature_words, codec.vector_words)
         # Where somebody else was faster, items are what that one says.
         self._kind = kind if told["recipe"] == description["recipe"] else None
         self._kind_told(told)

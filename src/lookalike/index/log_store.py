@@ -121,8 +121,8 @@ class LogStore(LogWriter):
             capacity = log_sizes.FIRST_TABLE
             while capacity <= len(places):
                 capacity *= 2
-            data = np.zeros(table_bytes(capacity, self.bands, self._signature_words), np.uint8)
-            self._table = RecentTable.begin(data, capacity, self.bands, self._signature_words)
+            data = np.zeros(table_bytes(capacity, self.bands, *self._widths), np.uint8)
+            self._table = RecentTable.begin(data, capacity, self.bands, *self._widths)
         self._look_anew(segments)
         tail = []
         for begin in range(0, len(places), REKEYED):

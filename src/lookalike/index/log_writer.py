@@ -194,8 +194,9 @@ class LogWriter(LogState):
         if len(live):
             keys = np.ascontiguousarray(view.table.keys[:count][live].T)
             name = self._numbered("segment")
-            data = self.medium.make(name, segment_bytes(len(live), self.bands, self._signature_words))
-            segment = build_segment(data, keys, view.table.places[:count][live], view.table.signatures[:count][live])
+            data = self.medium.make(name, segment_bytes(len(live), self.bands, *self._widths))
+            table = view.table
+            segment = build_segment(data, keys, table.places[live], table.signatures[live], table.vectors[live])
             segments = [*segments, segment]
             self._manifest["segments"] = [
                 *self._manifest["segments"],
@@ -245,7 +246,7 @@ class LogWriter(LogState):
         with self._mutex:
             name = self._numbered("segment")
             self._making.add(name)
-        data = self.medium.make(name, segment_bytes(count, self.bands, self._signature_words))
+        data = self.medium.make(name, segment_bytes(count, self.bands, *self._widths))
         merged = merge_segments(data, sources, kept)
         found = {"name": name, "items": count, "checksum": self.medium.settle(name)}
         with self._mutex:
