@@ -40,7 +40,7 @@ MOMENTS = {
     "while items are read": ("lookalike.index.index_probe", "IndexProbe", "probe", "2", "after"),
     "before the results are moved": ("lookalike.io.writing.owned", "OwnedFolder", "publish", "1", "before"),
     "after the results were moved": ("lookalike.io.writing.owned", "OwnedFolder", "publish", "1", "after"),
-    "while items are added": ("lookalike.index.index", "Index", "store_new", "2", "after"),
+    "while items are added": ("lookalike.index.storing", "Storing", "store_new", "2", "after"),
     "before the bundle ends": ("lookalike.index.log_store", "LogStore", "end_bundle", "1", "before"),
     "after the bundle ended": ("lookalike.index.log_store", "LogStore", "end_bundle", "1", "after"),
 }

@@ -44,7 +44,7 @@ def test_a_scan_looks_at_segments_and_table(monkeypatch: pytest.MonkeyPatch) -> 
     items = [rng.choice(60, 30, replace=False).tolist() for _ in range(120)]
     index = Index.create(threshold=0.7)
     index.add_many(enumerate(items))
-    found = index._sketched(items).codes
+    found = index.storing.sketch(items).codes
     assert found is not None
     codes = found.tolist()
     scan = CodeScan(log_of(index).view(), found[0], numbers=True)

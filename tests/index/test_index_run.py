@@ -22,6 +22,7 @@ from lookalike.engines.local.pipeline import find
 from lookalike.engines.local.result_tables import clusters_table, pairs_table, removed_table
 from lookalike.engines.local.store.work_folder import Work
 from lookalike.index import index_search, log_sizes
+from lookalike.index.storing import Storing
 from lookalike.io import open_source
 from tests.index.test_index import MEASURES
 from tests.near_copies import near_copies
@@ -220,9 +221,9 @@ def test_the_second_index_of_a_series_is_that_of_all_items(tmp_path: Path) -> No
 
 
 def test_nothing_is_added_where_anything_goes_wrong(seen: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real, calls = Index.store_new, itertools.count()
+    real, calls = Storing.store_new, itertools.count()
 
-    def break_off(self: Index, *given: Any, **options: Any) -> None:
+    def break_off(self: Storing, *given: Any, **options: Any) -> None:
         real(self, *given, **options)
         if next(calls) == 1:
             raise KeyboardInterrupt
@@ -230,7 +231,7 @@ def test_nothing_is_added_where_anything_goes_wrong(seen: Path, monkeypatch: pyt
     big = pa.table({"id": NEW["id"], "text": NEW["text"]})
     source = open_source(big, batch_bytes=1 << 12)
     with Index.open(seen) as index:
-        monkeypatch.setattr(Index, "store_new", break_off)
+        monkeypatch.setattr(Storing, "store_new", break_off)
         with pytest.raises(KeyboardInterrupt):
             lookalike.dedup(source, against=index, id="id", add=True, threads=1)
         monkeypatch.undo()

@@ -27,11 +27,12 @@ from lookalike.engines.local.known_items import KnownItems
 from lookalike.engines.local.pipeline import Found
 from lookalike.errors import InputError, OptionError
 from lookalike.index.bulk import adopt_items, check_payload, payloads_of
-from lookalike.index.index import Index, Prepared
+from lookalike.index.index import Index
 from lookalike.index.index_folder import is_index
 from lookalike.index.index_items import IdBytes, bytes_of_payloads
 from lookalike.index.index_probe import IndexProbe
 from lookalike.index.redis_address import is_redis
+from lookalike.index.storing import Prepared
 from lookalike.io.reading.watch import fingerprints
 from lookalike.io.source import Source
 from lookalike.items.from_rows import ItemPiece, Items, open_items
@@ -158,7 +159,7 @@ class IndexRun:
         """Which ids are not in the index; what an earlier try of this run has added is there, and nothing else may."""
         assert self._probe is not None
         begin, end = self._probe.passed_over
-        places = self.index.places_of_ids(ids, self.index.view())
+        places = self.index.storing.places_of_ids(ids, self.index.storing.store.view())
         for name, place in zip(ids, places, strict=True):
             if place is not None and not begin <= place & _WHERE < end:
                 raise InputError(
@@ -180,7 +181,7 @@ class IndexRun:
             for some in ordered_map(lambda piece: list(work(piece)), pieces, found.config.threads):
                 for each, count in some:
                     if each is not None:
-                        self.index.store_new(each)
+                        self.index.storing.store_new(each)
                     added += count
         return added
 
@@ -211,7 +212,7 @@ class IndexRun:
                 yield None, len(ids)
                 continue
             payloads = bytes_of_payloads(payloads_of(rows, self._payload, len(names)))
-            yield self.index.prepared(names, IdBytes(names), found, payloads), len(ids)
+            yield self.index.storing.prepared(names, IdBytes(names), found, payloads), len(ids)
 
 
 def kept_items(found: Found) -> BoolArray:
