@@ -73,7 +73,7 @@ def dedup(items: Any, **options: Unpack[DedupOptions]) -> Dedup:
     With `unit="paragraph"` or `"line"` it is repeated paragraphs or lines that go, inside and across documents.
 
     Against an index, whose options are those of the run, only the new items are read; with `add` those that stay are
-    added to it, all of them or none, when this returns.
+    added to it, all of them or none, when this returns; with `replace` in the place of what has their ids there.
 
     >>> import lookalike
     >>> lookalike.dedup({"a": "one two three", "b": "One, two, three!"}, shingle="word:1").removed.to_pylist()
@@ -81,7 +81,8 @@ def dedup(items: Any, **options: Unpack[DedupOptions]) -> Dedup:
     """
     check_names("dedup", DedupOptions, options)
     given = checked(DedupOptions, options)
-    run = open_index_run(given["against"], options, add=given["add"], payload=given["payload"] or ())
+    told = {"add": given["add"], "replace": given["replace"], "payload": given["payload"] or ()}
+    run = open_index_run(given["against"], options, **told)
     if run is None:
         return Dedup(_find("dedup", DedupOptions, items, options))
     with run:

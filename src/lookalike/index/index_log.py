@@ -24,6 +24,7 @@ from lookalike.index.records import (
     INTEGER_ID,
     LIVE,
     RECORD,
+    ROW_SIZE,
     SPARE,
     SYNCED,
     TIME,
@@ -171,6 +172,13 @@ class VolumeView:
         out = np.empty(len(places), np.int64)
         for mine, spots, volume in by_volume(places, self.volumes):
             out[mine] = volume.data[: len(volume.data) // 8 * 8].view(np.int64)[(spots + TIME) >> 3]
+        return out
+
+    def sizes(self, places: U64Array) -> I64Array:
+        """How many elements items have, those that were removed as well."""
+        out = np.empty(len(places), np.int64)
+        for mine, spots, volume in by_volume(places, self.volumes):
+            out[mine] = volume.data[: len(volume.data) // 4 * 4].view(np.uint32)[(spots + ROW_SIZE) >> 2]
         return out
 
     def stored(self, places: U64Array, keys: U64Array, signatures: U64Array) -> NewItems:

@@ -13,6 +13,7 @@ import numpy as np
 
 from lookalike.errors import InputError
 from lookalike.index import log_sizes
+from lookalike.index.item_places import WHERE
 from lookalike.index.log_writer import REKEYED, LogWriter
 from lookalike.index.lookup import TAKEN
 from lookalike.index.medium import Medium
@@ -25,7 +26,6 @@ __all__ = ["LogStore", "new_manifest"]
 
 # How often a reader tries to open what a writer changes meanwhile.
 _TRIES = 50
-_WHERE = np.uint64(2**43 - 1)
 
 
 class LogStore(LogWriter):
@@ -63,6 +63,8 @@ class LogStore(LogWriter):
                 self._look_anew(segments)
             else:
                 self._read_tail(segments)
+        if self.is_described and not (self.readonly and self.medium.has_writer()):
+            self._finish_replacing()
         self._open_count()
         self._opening = False
         self._published = self._view
@@ -136,13 +138,29 @@ class LogStore(LogWriter):
                 assert table is not None
             table.add(keys, some, signatures)
             tail.append((keys, some))
+        bundle = self._manifest.get("bundle")
+        undone = np.uint64(bundle["undo"] if bundle is not None and bundle["end"] is None else 2**63)
         for keys, some in tail:
-            self._remove_twins(keys, some)
+            # What is going to be taken back replaces nothing.
+            stays = some & WHERE < undone
+            self._remove_twins(keys[stays], some[stays])
         if not self.medium.writable:
             return
         if self._manifest["moving"] is not None:
             self._finish_moving(self._manifest["moving"])
         self._save()
+
+    def _finish_replacing(self) -> None:
+        """Of a bundle that is whole, but what it replaces was not yet removed, that is removed."""
+        bundle = self._manifest.get("bundle")
+        if bundle is None or not bundle.get("replacing"):
+            return
+        for places in self._places_of_bundle(bundle):
+            for begin in range(0, len(places), REKEYED):
+                some = places[begin : begin + REKEYED]
+                self._remove_twins(self._rekeyed(self._view, some)[0], some)
+        if self.medium.writable:
+            self._end_replacing()
 
     def _remove_twins(self, keys: U64Array, places: U64Array, *, older: bool = True) -> None:
         """Of two items with one id, which a crash leaves that came while one replaced the other, the later one stays.
@@ -160,7 +178,7 @@ class LogStore(LogWriter):
                 if len(same) < 2:
                     continue
                 same = same[[view.item(place).id == view.item(mine).id for place in same.tolist()]]
-                before = same[(same & _WHERE) < np.uint64(mine & int(_WHERE))]
+                before = same[(same & WHERE) < np.uint64(mine & int(WHERE))]
                 if older and len(before):
                     self._leave_out(before)
                 elif not older and len(same) > len(before) + 1:

@@ -20,6 +20,7 @@ from lookalike.errors import InputError
 from lookalike.index.index_items import IdBytes, bytes_of_payloads, check_form, id_bytes, values_of
 from lookalike.index.index_log import NewItems, VolumeView
 from lookalike.index.item_kind import ItemKind, decided_recipe, told_recipe
+from lookalike.index.item_places import WHERE
 from lookalike.index.log_store import LogStore
 from lookalike.index.row_codec import EncodedItems
 from lookalike.index.store import IdTakenError, OutrunError, Rekey, Store
@@ -152,7 +153,8 @@ class Storing:
             for query in np.flatnonzero(np.diff(ends[start : upto + 1])).tolist():
                 begin, end = candidates.ends[start + query : start + query + 2]
                 places = candidates.places[begin:end].copy()
-                for place in places[view.rows(places).which].tolist():
+                # Of two, which there are while one is to replace the other, the later.
+                for place in sorted(places[view.rows(places).which].tolist(), key=lambda place: place & int(WHERE)):
                     if view.item(place).id == ids[start + query]:
                         found[start + query] = place
             start = upto
