@@ -35,6 +35,8 @@ class LogStore(LogWriter):
         super().__init__(medium, rekey)
         # Segments whose checksums were compared.
         self._checked: set[str] = set()
+        # Whether something is left out of what is looked in, though its record says that it is there.
+        self._hid = False
         if medium.writable:
             with self._mutex:
                 self._open()
@@ -45,7 +47,7 @@ class LogStore(LogWriter):
         generation = self._state.generation
         self._opening = True
         self._manifest = self.medium.load()
-        self._old, self._making, self._table, self._counted = [], set(), None, None
+        self._old, self._making, self._table, self._counted, self._hid = [], set(), None, None, False
         if self.medium.writable:
             used = self._used(self._manifest["volumes"])
             for name in self._manifest["claimed"]:
@@ -76,13 +78,25 @@ class LogStore(LogWriter):
         """Take over the count of items, or count them, if nobody closed the index."""
         beside_a_writer = not self.medium.writable and self.medium.has_writer()
         if not self._state.is_closed and not beside_a_writer:
-            volumes = self.log.volumes.values()
-            walks = (volume.places(np.zeros(2, np.int64), len(volume.data), checked=False) for volume in volumes)
-            self._counted = sum(len(places) for walk in walks for places in walk)
+            listed = self._state.never_removed and not self._hid
+            self._counted = self._listed() if listed else self._walked()
         if self.medium.writable:
+            if not self.log.volumes and not self._manifest["dropped"]:
+                self._state.has_no_items()
             self._state.begin(self._counted)
             self._counted = None
             self.medium.sync_state()
+
+    def _walked(self) -> int:
+        """How many records there are of items that were not removed."""
+        volumes = self.log.volumes.values()
+        walks = (volume.places(np.zeros(2, np.int64), len(volume.data), checked=False) for volume in volumes)
+        return sum(len(places) for walk in walks for places in walk)
+
+    def _listed(self) -> int:
+        """How many items segments and table have, removed ones too."""
+        table = self._view.table
+        return sum(segment.items for segment in self._view.segments) + (0 if table is None else table.count)
 
     def _open_segments(self) -> list[Segment]:
         found = []
@@ -189,6 +203,7 @@ class LogStore(LogWriter):
         if self.medium.writable:
             self._mark_removed(places)
         else:
+            self._hid = True
             self.log.hide(places)
             self._look_anew(self._view.segments)
 

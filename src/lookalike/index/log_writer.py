@@ -130,6 +130,9 @@ class LogWriter(LogState):
 
     def _mark_removed(self, places: U64Array) -> int:
         places = places[self._view.rows(places, checked=False).which]
+        if len(places) and self._state.never_removed:
+            self._state.will_remove()
+            self.medium.sync_state()
         self._state.removed(len(places))
         self.log.remove(places)
         self._count(-len(places))
