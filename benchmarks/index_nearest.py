@@ -1,6 +1,7 @@
 """The nearest vectors of an index: how long a search takes, how much it compares, how many of the true ones it finds.
 
     python -m benchmarks.index_nearest --vectors 200000 --dimensions 384
+    python -m benchmarks.index_nearest --vectors 1000000                     (7 GB of memory)
 
 The vectors are those of `benchmarks/embeddings.py`; queries are stored vectors with some noise. Beside each recall that
 is asked for stands what was found, against products with all vectors.
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import resource
 import time
 
 import numpy as np
@@ -36,6 +38,8 @@ def main() -> None:
     begun = time.perf_counter()
     index = Index.build(":memory:", vectors, measure="cosine", threshold=0.9)
     print(f"{len(index):,} vectors, {time.perf_counter() - begun:.1f} s to build, {index.recipe}")
+    told = index.stats()
+    print(f"{told['bytes_per_item']:,.0f} bytes each, of which segments {told['segment_bytes'] / len(index):,.0f}")
     print("recall asked  found  stated  compared   p50 ms   p99 ms")
     for recall in (0.8, 0.95, 0.99, 1.0):
         times, found, stated, compared = [], 0, [], []
@@ -51,6 +55,7 @@ def main() -> None:
             f"{recall:12.2f}  {found / options.k / QUERIES:5.3f}  {np.mean(stated):6.3f}  {np.mean(compared):8,.0f}  "
             f"{p50:7.2f}  {p99:7.2f}"
         )
+    print(f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.1f} GiB at most, with the vectors themselves")
 
 
 if __name__ == "__main__":

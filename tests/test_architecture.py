@@ -277,6 +277,8 @@ TWINS = {
     "byte_products": "tests.reference.vectors:score",
     "pack_floats": "tests.reference.vectors:side_by_side",
     "pack_bytes": "tests.reference.vectors:rounded",
+    "round_rows": "tests.reference.vectors:rounded",
+    "rows_reaching": "tests.reference.vectors:most_score",
     "nearest_bits": "tests.reference.vectors:nearest_by_bits",
     "pack_bags": "tests.reference.weighted:row_words",
     "weighted_jaccard_pairs": "tests.reference.weighted:weighted_jaccard",
@@ -312,6 +314,7 @@ TWINS = {
     "finish_text": "tests.reference.indexing:finished",
     "store_text": "lookalike.index.log_store:LogStore",
     "code_rows": "tests.reference.bits:code",
+    "numbers_within": "tests.reference.bits:numbers_within",
     "scan_codes": "tests.reference.bits:slots_differing",
     "take_in_records": "tests.reference.indexing:record",
 }

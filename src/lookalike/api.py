@@ -75,7 +75,7 @@ def dedup(items: Any, **options: Unpack[DedupOptions]) -> Dedup:
     With `unit="paragraph"` or `"line"` it is repeated paragraphs or lines that go, inside and across documents.
 
     Against an index, whose options are those of the run, only the new items are read; with `add` those that stay are
-    added to it, all of them or none, when this returns.
+    added to it, all of them or none, when this returns; with `replace` in the place of what has their ids there.
 
     >>> import lookalike
     >>> lookalike.dedup({"a": "one two three", "b": "One, two, three!"}, shingle="word:1").removed.to_pylist()
@@ -174,12 +174,12 @@ def plan(
 
 def _index_run(given: Mapping[str, Any], options: Mapping[str, Any]) -> IndexRun | None:
     """The index that is compared with, if it is one."""
-    against, add, payload = given["against"], given["add"], given["payload"] or ()
-    if against is None and not add and not payload:
+    told = {"add": given["add"], "replace": given["replace"], "payload": given["payload"] or ()}
+    if given["against"] is None and not any(told.values()):
         return None
     from lookalike.index.index_run import open_index_run
 
-    return open_index_run(against, options, add=add, payload=payload)
+    return open_index_run(given["against"], options, **told)
 
 
 def _find(verb: str, table: Any, items: Any, options: Mapping[str, Any], index: IndexRun | None = None) -> Found:

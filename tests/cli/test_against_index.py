@@ -40,7 +40,7 @@ MOMENTS = {
     "while items are read": ("lookalike.index.index_probe", "IndexProbe", "probe", "2", "after"),
     "before the results are moved": ("lookalike.io.writing.owned", "OwnedFolder", "publish", "1", "before"),
     "after the results were moved": ("lookalike.io.writing.owned", "OwnedFolder", "publish", "1", "after"),
-    "while items are added": ("lookalike.index.index", "Index", "store_new", "2", "after"),
+    "while items are added": ("lookalike.index.storing", "Storing", "store_new", "2", "after"),
     "before the bundle ends": ("lookalike.index.log_store", "LogStore", "end_bundle", "1", "before"),
     "after the bundle ended": ("lookalike.index.log_store", "LogStore", "end_bundle", "1", "after"),
 }
@@ -110,6 +110,71 @@ def test_a_run_that_is_killed_can_be_gone_on_with_or_begun_again(run: Run, crawl
             assert len(index) == len(TEXTS) // 2
         assert run(*command(again), "--overwrite").code == 0
         assert left_by(again) == whole
+
+
+def changed_crawl(folder: Path) -> list[str]:
+    """The command that adds a crawl in which every fourth page has an id of the index, and another text."""
+    new = pq.read_table(folder / "new.parquet")
+    names = [f"d{2 * i}" if i % 4 == 0 else name for i, name in enumerate(new["id"].to_pylist())]
+    texts = [
+        f"{i} this is {i} another text {i} altogether" if i % 4 == 0 else text
+        for i, text in enumerate(new["text"].to_pylist())
+    ]
+    pq.write_table(pa.table({"id": names, "text": texts}), folder / "new.parquet", row_group_size=20)
+    return [*command(folder), "--replace"]
+
+
+def texts_of(folder: Path) -> dict[str | int, bool]:
+    """The ids of the index, and which of them have another text than in the beginning."""
+    with Index.open(folder / "seen.idx") as index:
+        assert len(index) == len(list(index))
+        found = dict.fromkeys(index, True)
+        for number in range(0, len(TEXTS), 2):
+            found[f"d{number}"] = f"d{number}" not in [match.id for match in index.query(TEXTS[number])]
+        return found
+
+
+@pytest.mark.parametrize("moment", [*MOMENTS, "before old ones are removed", "after old ones are removed"])
+def test_a_run_that_replaces_and_is_killed_leaves_all_as_it_was_or_all_replaced(
+    run: Run, crawl: Path, moment: str
+) -> None:
+    replacing = changed_crawl(crawl)
+    before = texts_of(crawl)
+    assert not any(before.values())
+    undisturbed = crawl / "undisturbed"
+    shutil.copytree(crawl, undisturbed, copy_function=shutil.copy2)
+    assert run(*command(undisturbed), "--replace").code == 0
+    whole, replaced = left_by(undisturbed), texts_of(undisturbed)
+    assert sum(replaced[name] for name in before) == 30
+
+    removing = ("lookalike.index.log_store", "LogStore", "_mark_removed", "1", moment.split()[0])
+    killed = subprocess.run(
+        [sys.executable, "-c", CHILD, *MOMENTS.get(moment, removing), *replacing], capture_output=True
+    )
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    again = crawl / "again"
+    shutil.copytree(crawl, again, ignore=shutil.ignore_patterns("undisturbed", "again"), copy_function=shutil.copy2)
+    is_whole = moment in ("after the bundle ended", "before old ones are removed", "after old ones are removed")
+    assert texts_of(again) == (replaced if is_whole else before)
+
+    done = run(*replacing, "--resume")
+    assert done.code == 0, done.err
+    assert left_by(crawl) == whole
+    assert texts_of(crawl) == replaced
+    assert "there is nothing left to do" in run(*replacing, "--resume").err
+
+
+def test_a_changed_page_is_refused_without_replace_and_that_is_said(run: Run, crawl: Path) -> None:
+    replacing = changed_crawl(crawl)
+    assert "replace puts this one in its place" in run(*command(crawl)).error
+    assert "replace" in run(*[each for each in replacing if each != "--add"]).error
+    done = run(*replacing)
+    assert done.code == 0, done.err
+    assert "of which 30 in the place of what had their ids" in " ".join(done.err.split())
+    # The same run again finds its own items under these ids. What only a replaced text was like is kept now.
+    kept = left_by(crawl)[0]["id"].to_pylist()
+    assert run(*replacing, "--overwrite").code == 0
+    assert set(kept) < set(left_by(crawl)[0]["id"].to_pylist())
 
 
 def test_a_run_that_is_begun_again_after_all_was_added_is_as_if_it_were_the_first(run: Run, crawl: Path) -> None:

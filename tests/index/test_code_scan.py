@@ -7,8 +7,9 @@ import pytest
 
 from lookalike import Index
 from lookalike.index import log_sizes
-from lookalike.index.code_scan import CodeScan, scan_codes
+from lookalike.index.code_scan import CodeScan, numbers_within, scan_codes
 from lookalike.kernels.addresses import address_of
+from tests.reference.bits import numbers_within as expected_within
 from tests.reference.bits import slots_differing
 from tests.stored_records import log_of
 
@@ -28,6 +29,14 @@ def test_differences_are_those_of_the_twin(numbers: bool, width: int) -> None:
     assert having.tolist() == [expected.count(d) for d in range(257)]
 
 
+@pytest.mark.parametrize(("low", "high"), [(-1, 0), (-1, 256), (3, 3), (3, 9), (200, 256)])
+def test_those_within_some_differences_are_those_of_the_twin(low: int, high: int) -> None:
+    apart = np.random.default_rng(high).integers(0, 257, 500).astype(np.uint16)
+    numbers = np.empty(500, np.int64)
+    count = numbers_within(apart, low, high, numbers)
+    assert numbers[:count].tolist() == expected_within(apart.tolist(), low, high)
+
+
 def test_a_scan_looks_at_segments_and_table(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(log_sizes, "FIRST_TABLE", 16)
     monkeypatch.setattr(log_sizes, "LAST_TABLE", 64)
@@ -35,7 +44,7 @@ def test_a_scan_looks_at_segments_and_table(monkeypatch: pytest.MonkeyPatch) -> 
     items = [rng.choice(60, 30, replace=False).tolist() for _ in range(120)]
     index = Index.create(threshold=0.7)
     index.add_many(enumerate(items))
-    found = index._sketched(items).codes
+    found = index.storing.sketch(items).codes
     assert found is not None
     codes = found.tolist()
     scan = CodeScan(log_of(index).view(), found[0], numbers=True)

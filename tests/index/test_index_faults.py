@@ -19,6 +19,7 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ import pytest
 from benchmarks.index_kill import Truth, check, kills, make_small, start, text_of
 from lookalike.errors import InputError, LookalikeError, OutputError
 from lookalike.index import Index, log_sizes
+from lookalike.index.index_folder import FolderMedium
 from lookalike.index.index_log import IndexLog
 from lookalike.index.log_store import LogStore
 from lookalike.index.recent_table import RecentTable
@@ -184,6 +186,85 @@ def test_the_count_is_right_after_a_kill_of_the_first_to_add(tmp_path: Path) -> 
         assert len(index) == len(list(index))
 
 
+def left_open(tmp_path: Path, more: str = "") -> Path:
+    """An index that a process has added to, and ended without closing it."""
+    code = (
+        "import os, sys; from lookalike.index import Index; from benchmarks.index_kill import make_small, text_of\n"
+        "make_small(); index = Index.create(sys.argv[1], threshold=0.8)\n"
+        "index.add_many((n, text_of(n), 0) for n in range(200))\n"
+        f"{more}\nos._exit(0)"
+    )
+    assert subprocess.run([sys.executable, "-c", code, str(tmp_path / "index")]).returncode == 0
+    return tmp_path / "index"
+
+
+@pytest.mark.parametrize("readonly", [True, False])
+def test_items_of_which_none_was_removed_are_counted_without_a_look_at_each(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, readonly: bool
+) -> None:
+    path = left_open(tmp_path)
+    monkeypatch.setattr(LogStore, "_walked", lambda _: pytest.fail("every record was looked at"))
+    with Index.open(path, readonly=readonly) as index:
+        assert len(index) == len(list(index)) == 200
+        if not readonly:
+            index.remove(7)
+            index.add_many((n, text_of(n), 0) for n in range(200, 300))
+            assert len(index) == 299
+    with Index.open(path, readonly=readonly) as index:
+        assert len(index) == len(list(index)) == (200 if readonly else 299)
+
+
+@pytest.mark.parametrize("how", ["index.remove(7)", "index.replace(7, text_of(500)); index.remove(8)"])
+@pytest.mark.parametrize("readonly", [True, False])
+def test_items_of_which_some_were_removed_are_counted_one_by_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str, readonly: bool
+) -> None:
+    path = left_open(tmp_path, how)
+    walks = _told(monkeypatch, LogStore, "_walked")
+    with Index.open(path, readonly=readonly) as index:
+        assert len(index) == len(list(index)) == 199
+    assert walks == ["_walked"]
+
+
+def test_that_something_is_removed_is_on_the_disk_before_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a power failure the mark of the first removal may be there, and the count must not rely on none."""
+    index = filled(tmp_path / "index", 5)
+    steps = _told(monkeypatch, FolderMedium, "sync_state")
+    _told(monkeypatch, IndexLog, "remove", steps)
+    index.remove(1)
+    index.remove(2)
+    assert steps == ["sync_state", "remove", "remove"]
+    index.close()
+
+
+def _told(patch: pytest.MonkeyPatch, owner: type, name: str, calls: list[str] | None = None) -> list[str]:
+    """A list to which the name of a method is put when it is called."""
+    told, real = [] if calls is None else calls, getattr(owner, name)
+
+    def call(*given: Any) -> Any:
+        told.append(name)
+        return real(*given)
+
+    patch.setattr(owner, name, call)
+    return told
+
+
+def test_a_reader_does_not_count_what_it_leaves_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two items with one id, which a crash leaves between adding one and removing the other, it sees the later."""
+    index = filled(tmp_path / "index", 5)
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(LogStore, "_mark_removed", _interrupted)
+        index.replace(2, text_of(50), 1)
+    shutil.copytree(tmp_path / "index", tmp_path / "left")
+    with Index.open(tmp_path / "left", readonly=True) as reader:
+        assert len(reader) == len(list(reader)) == 5
+        assert reader.get(2) == 1
+    with Index.open(tmp_path / "left") as writer:
+        assert len(writer) == len(list(writer)) == 5
+        assert writer.get(2) == 1
+    index.close()
+
+
 @pytest.mark.parametrize("step", [(RecentTable, "add"), (IndexLog, "append"), (LogStore, "_count")])
 def test_a_step_that_was_interrupted_does_not_hide_its_item(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: tuple[type, str]
@@ -235,9 +316,8 @@ def test_a_replacement_is_not_half_on_the_disk(tmp_path: Path, monkeypatch: pyte
     assert log_of(index).log.last.number > 0
     shutil.copytree(tmp_path / "index", tmp_path / "disk")
     states: list[Path] = []
-    whole = os.fdatasync
 
-    def syncing(handle: int) -> None:
+    def syncing(whole: Callable[[int], None], handle: int) -> None:
         whole(handle)
         path = Path(f"/proc/self/fd/{handle}").readlink()
         shutil.copy(path, tmp_path / "disk" / path.name)
@@ -245,7 +325,8 @@ def test_a_replacement_is_not_half_on_the_disk(tmp_path: Path, monkeypatch: pyte
         shutil.copytree(tmp_path / "disk", states[-1])
 
     with monkeypatch.context() as patch:
-        patch.setattr(os, "fdatasync", syncing)
+        for name in ("fdatasync", "fsync"):
+            patch.setattr(os, name, partial(syncing, getattr(os, name)))
         index.replace(0, text_of(0, 1), 1)
     index.close()
     assert states

@@ -22,6 +22,8 @@ from lookalike.engines.local.pipeline import find
 from lookalike.engines.local.result_tables import clusters_table, pairs_table, removed_table
 from lookalike.engines.local.store.work_folder import Work
 from lookalike.index import index_search, log_sizes
+from lookalike.index.log_store import LogStore
+from lookalike.index.storing import Storing
 from lookalike.io import open_source
 from tests.index.test_index import MEASURES
 from tests.near_copies import near_copies
@@ -220,9 +222,9 @@ def test_the_second_index_of_a_series_is_that_of_all_items(tmp_path: Path) -> No
 
 
 def test_nothing_is_added_where_anything_goes_wrong(seen: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real, calls = Index.store_new, itertools.count()
+    real, calls = Storing.store_new, itertools.count()
 
-    def break_off(self: Index, *given: Any, **options: Any) -> None:
+    def break_off(self: Storing, *given: Any, **options: Any) -> None:
         real(self, *given, **options)
         if next(calls) == 1:
             raise KeyboardInterrupt
@@ -230,7 +232,7 @@ def test_nothing_is_added_where_anything_goes_wrong(seen: Path, monkeypatch: pyt
     big = pa.table({"id": NEW["id"], "text": NEW["text"]})
     source = open_source(big, batch_bytes=1 << 12)
     with Index.open(seen) as index:
-        monkeypatch.setattr(Index, "store_new", break_off)
+        monkeypatch.setattr(Storing, "store_new", break_off)
         with pytest.raises(KeyboardInterrupt):
             lookalike.dedup(source, against=index, id="id", add=True, threads=1)
         monkeypatch.undo()
@@ -291,6 +293,94 @@ def test_a_changed_item_under_an_id_that_is_there_is_refused_before_anything_is_
     assert lookalike.dedup(same, against=seen, id="id", add=True).removed["kept"].to_pylist() == ["d0"]
 
 
+def test_a_changed_item_takes_the_place_of_the_one_with_its_id(seen: Path) -> None:
+    """Of three pages one is new, one has changed altogether, and one is as it was."""
+    other = "something else altogether that nobody knows"
+    pages = pa.table(
+        {"id": ["d0", "new", "d2"], "text": [other, "and one more of some words", TEXTS[2]], "n": [1, 2, 3]}
+    )
+    with Index.open(seen) as index:
+        before = len(index)
+        result = lookalike.dedup(pages, against=index, id="id", add=True, replace=True, payload=["n"])
+        assert result.removed["id"].to_pylist() == ["d2"]
+        known = result.report["known"]
+        assert (known["kept"], known["added"], known["replaced"]) == (2, 2, 1)
+        assert known["statement"].endswith("2 kept, 2 added, of which 1 in the place of what had their ids")
+        assert len(index) == len(list(index)) == before + 1
+        assert [match.id for match in index.query(other)] == ["d0"]
+        assert index.get("d0") == {"n": 1}
+        assert "d0" not in [match.id for match in index.query(TEXTS[0])]
+        assert index.verify().sound
+    with Index.open(seen) as index:
+        assert len(index) == len(list(index)) == before + 1
+        assert [match.id for match in index.query(other)] == ["d0"]
+
+
+def test_nothing_to_replace_is_told_as_that(seen: Path) -> None:
+    known = lookalike.dedup(NEW, against=seen, id="id", add=True, replace=True, audit=0).report["known"]
+    assert known["replaced"] == 0
+    assert known["statement"].endswith("of which 0 in the place of what had their ids")
+
+
+def test_what_is_replaced_as_one_is_replaced_as_a_whole_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A copy of the folder is what a crash leaves; what the bundle replaces is in segments and in the table."""
+    for name, value in {"FIRST_TABLE": 16, "LAST_TABLE": 64, "FIRST_VOLUME": 1 << 12, "LAST_VOLUME": 1 << 14}.items():
+        monkeypatch.setattr(log_sizes, name, value)
+
+    def crashed(name: str, *, readonly: bool = False) -> dict[Any, Any]:
+        """The payload of each item that is there after a crash at this moment."""
+        log_of(index).settle()
+        shutil.copytree(tmp_path / "seen.idx", tmp_path / name)
+        with Index.open(tmp_path / name, readonly=readonly) as left:
+            assert left.verify().sound
+            ids = list(left)
+            assert readonly or len(left) == len(ids) == len(set(ids))
+            return {each: left.get(each) for each in ids}
+
+    index = Index.create(tmp_path / "seen.idx", **OPTIONS)
+    index.add_many((number, TEXTS[number], "old") for number in range(120))
+    old = dict.fromkeys(range(120), "old")
+    # The last ones are replaced twice.
+    new = old | dict.fromkeys(range(40, 130), "new") | {110: "newer", 129: "newer"}
+    steps: list[dict[Any, Any]] = []
+
+    def before_removing(self: LogStore, places: Any) -> int:
+        if self is log_of(index):
+            steps.append(crashed("removing"))
+            steps.append(crashed("removing, to read", readonly=True))
+        return real(self, places)
+
+    with index.as_one("a"):
+        for number in range(40, 130):
+            index.replace(number, TEXTS[number + 20], "new")
+            if number == 90:
+                assert crashed("within") == old
+        index.replace(110, TEXTS[3], "newer")
+        index.replace(129, TEXTS[5], "newer")
+        assert index.get(110) == "newer"
+        assert crashed("at the end") == old
+        # From here on it is whole, and what it replaces goes.
+        real = LogStore._mark_removed
+        monkeypatch.setattr(LogStore, "_mark_removed", before_removing)
+    monkeypatch.setattr(LogStore, "_mark_removed", real)
+    assert steps == [new, new]
+    assert crashed("after") == new
+    assert {each: index.get(each) for each in index} == new
+    assert len(index) == len(new)
+    with pytest.raises(KeyboardInterrupt), index.as_one("b"):
+        index.replace(3, TEXTS[150], "not to be")
+        raise KeyboardInterrupt
+    assert {each: index.get(each) for each in index} == new
+    # Outside of a bundle it is at once, as ever.
+    index.replace(3, TEXTS[150], "by itself")
+    assert crashed("by itself") == new | {3: "by itself"}
+    index.compact()
+    assert crashed("compacted") == new | {3: "by itself"}
+    index.close()
+
+
 def test_one_who_adds_has_the_index_from_the_beginning_and_readers_go_on(
     seen: Path, crawl: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -325,6 +415,7 @@ def test_one_who_adds_has_the_index_from_the_beginning_and_readers_go_on(
         ({"unit": "line"}, r"unit=line does not go with an index"),
         ({"cluster": "components"}, r"cluster=components does not go with an index"),
         ({"payload": ["n"]}, r"payload .* goes with add"),
+        ({"replace": True}, r"replace .* goes with add"),
         ({"add": True, "id": None}, r"the items have no ids to tell them from those of"),
         ({"add": True, "payload": ["m"]}, r"there is no column 'm' to keep as payload"),
     ],

@@ -39,7 +39,7 @@ def test_one_text_has_the_keys_and_the_row_that_it_has_among_others(shingle: str
     def holds(text: str) -> None:
         assert own.sketch(text) > 0
         keys = own.keys[:, :-1].copy()
-        expected = codec.encode(index._sketched([text]))
+        expected = codec.encode(index.storing.sketch([text]))
         assert keys.tolist() == expected.keys.tolist()
         found = own.encoded()
         assert found.rows.tobytes() == expected.rows.tobytes()

@@ -36,7 +36,7 @@ def state(index: Index) -> list[Any]:
 @pytest.fixture
 def stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     """The clock stands still, and tables and volumes are soon full."""
-    monkeypatch.setattr("lookalike.index.index.time.time_ns", lambda: 1_700_000_000_000_000_000)
+    monkeypatch.setattr("lookalike.index.storing.time.time_ns", lambda: 1_700_000_000_000_000_000)
     monkeypatch.setattr(log_sizes, "FIRST_TABLE", 16)
     monkeypatch.setattr(log_sizes, "LAST_TABLE", 32)
     monkeypatch.setattr(log_sizes, "FIRST_VOLUME", 1 << 13)

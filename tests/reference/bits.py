@@ -57,3 +57,8 @@ def slots_differing(one: Sequence[int], other: Sequence[int], *, numbers: bool) 
     if numbers:
         words = [words[0] | words[2], words[1] | words[3]]
     return sum(word.bit_count() for word in words)
+
+
+def numbers_within(apart: Sequence[int], low: int, high: int) -> list[int]:
+    """The places of the numbers above the one and not above the other."""
+    return [place for place, differing in enumerate(apart) if low < differing <= high]

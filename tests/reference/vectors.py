@@ -215,6 +215,20 @@ def rounded(vector: Sequence[np.float32]) -> tuple[np.float32, list[int]]:
     return largest / np.float32(127), [round(float(x * inverse)) for x in vector]
 
 
+def most_score(measure: str, x: Sequence[np.float32], y: Sequence[np.float32]) -> float:
+    """What rounding to bytes leaves of a score: the most that it can be, a cosine or -|x - y|²/2; by its own sums."""
+    ours, theirs = (np.array(each, np.float64) for each in (x, y))
+    about = [np.array(whole, np.float64) * float(scale) for scale, whole in map(rounded, (x, y))]
+    if measure == "cosine":
+        lengths = [float(np.linalg.norm(each)) for each in (ours, theirs)]
+        ours, theirs = ours / lengths[0], theirs / lengths[1]
+        about = [each / length for each, length in zip(about, lengths, strict=True)]
+    off, their_off = float(np.linalg.norm(ours - about[0])), float(np.linalg.norm(theirs - about[1]))
+    length, their_length = float(np.linalg.norm(ours)), float(np.linalg.norm(theirs))
+    most = float(about[0] @ about[1]) + length * their_off + off * (their_length + their_off)
+    return most if measure == "cosine" else most - (length**2 + their_length**2) / 2
+
+
 def whole_weights(bag: Mapping[int, float]) -> dict[int, int]:
     """Weights as whole numbers of up to 40 bits, cut towards zero."""
     _, exponent = math.frexp(max(map(abs, bag.values()), default=0.0))

@@ -192,7 +192,8 @@ def prepare(verb: str, table: Any, options: Mapping[str, Any]) -> Job:
 def _index_run(table: Any, given: dict[str, Any]) -> IndexRun | None:
     """The index that `--against` names, if it does; what is as by default was not given."""
     against, add, payload = given["against"], given["add"], given["payload"] or ()
-    if not against and not add and not payload:
+    replace = given["replace"]
+    if not against and not add and not payload and not replace:
         return None
     from lookalike.index.index_run import open_index_run
     from lookalike.index.redis_address import is_redis, no_batch_run, shown_path
@@ -200,12 +201,13 @@ def _index_run(table: Any, given: dict[str, Any]) -> IndexRun | None:
     if add and not given["dry_run"] and given["output"] is None:
         raise OptionError("add puts into the index what is written: say where with -o")
     if given["dry_run"]:
-        add, payload = False, ()
+        add, replace, payload = False, replace and not add, ()
     told = {name: given[name] for name, entry in entries(table).items() if given[name] != entry.option.default}
     for each in against or []:
         if is_redis(each):
             raise no_batch_run(shown_path(each))
-    return open_index_run([Path(each) for each in against or []] or None, told, add=add, payload=payload)
+    places = [Path(each) for each in against or []] or None
+    return open_index_run(places, told, add=add, replace=replace, payload=payload)
 
 
 def _prepared(verb: str, given: dict[str, Any], index: IndexRun | None) -> Job:

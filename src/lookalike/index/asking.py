@@ -20,7 +20,7 @@ from lookalike.index.index_search import MOST_ENTRIES, ScoredPlaces, Searching
 from lookalike.index.item_kind import ItemKind
 from lookalike.index.nearest_items import nearest_places
 from lookalike.index.store import Store
-from lookalike.index.store_view import View
+from lookalike.index.store_view import log_view
 from lookalike.index.text_lookup import TextLookup
 from lookalike.measures.sketch_batch import ItemSketches
 from lookalike.scale import Scale
@@ -176,12 +176,6 @@ def _asked_scale(kind: ItemKind, threshold: float) -> Scale:
     if not kind.is_distance and not threshold <= 1.0:
         raise OptionError(f"threshold is {threshold:g}: a similarity is 1 at the most")
     return Scale(kind.scale.measure, threshold)
-
-
-def log_view(view: VolumeView) -> View:
-    """The view of a log, in which kernels look for themselves."""
-    assert isinstance(view, View)
-    return view
 
 
 def _check_counts(k: int | None, examine: int | None) -> None:

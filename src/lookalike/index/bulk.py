@@ -22,7 +22,8 @@ from lookalike.threads.ordered import ordered_map
 from lookalike.wording.progress import SILENT
 
 if TYPE_CHECKING:
-    from lookalike.index.index import Index, Prepared
+    from lookalike.index.index import Index
+    from lookalike.index.storing import Prepared
 
 __all__ = ["add_collection", "adopt_items", "check_payload", "payloads_of"]
 
@@ -46,7 +47,7 @@ def add_collection(index: Index, items: Any, payload: Sequence[str], reading: di
             lambda piece: list(_prepared(index, found, payload, piece.load)), pieces, config.threads
         ):
             for each in some:
-                index.store_new(each)
+                index.storing.store_new(each)
                 added += len(each.ids)
     return added
 
@@ -64,7 +65,9 @@ def adopt_items(index: Index, items: Items, config: Config) -> None:
     if recipe is None:
         check_options(config, items.form)
         config = replace(config, measure=config.measure or form_named(items.form).measure)
-        index.adopt(items.recipe.planned(plan_kept(Collection(items), config)) if not config.exact else items.recipe)
+        index.storing.adopt(
+            items.recipe.planned(plan_kept(Collection(items), config)) if not config.exact else items.recipe
+        )
         recipe = index.recipe
     assert recipe is not None
     theirs = items.recipe
@@ -90,8 +93,8 @@ def _prepared(
         ids = (batch.first + np.arange(len(batch.values))).tolist() if items.id is None else _ids(rows, items.id)
         kept = payloads_of(rows, payload, len(ids))
         with locating(batch.batch, items.source, batch.rows):
-            found = index.sketched(batch.values, ids)
-        yield index.prepared(ids, IdBytes(ids), found, bytes_of_payloads(kept))
+            found = index.storing.sketched(batch.values, ids)
+        yield index.storing.prepared(ids, IdBytes(ids), found, bytes_of_payloads(kept))
 
 
 def _ids(rows: pa.RecordBatch, name: str) -> list[Any]:

@@ -11,12 +11,12 @@ import numpy as np
 
 from lookalike.index.store_view import View
 from lookalike.kernels.addresses import address_of, u64_at
-from lookalike.kernels.jit import kernel, poke
+from lookalike.kernels.jit import kernel, peek, poke
 from lookalike.kernels.kinds import array_of, int64, void
 from lookalike.sketch.codes import CODE_BITS, CODE_WORDS, slots_apart
 from lookalike.types import I64Array, U64Array
 
-__all__ = ["CodeScan", "scan_codes"]
+__all__ = ["CodeScan", "numbers_within", "scan_codes"]
 
 
 @kernel(void(int64, int64, int64, array_of(np.uint64, readonly=True), int64, array_of(np.uint16), array_of(np.int64)))
@@ -33,6 +33,17 @@ def scan_codes(address, stride, items, code, numbers, apart, having):
         )  # fmt: skip
         poke(apart, i, differing)
         having[differing] += 1
+
+
+@kernel(int64(array_of(np.uint16, readonly=True), int64, int64, array_of(np.int64)))
+def numbers_within(apart, low, high, numbers):
+    """numbers[:n] = the places of `apart` with more than `low` and at most `high`; n."""
+    n = 0
+    for i in range(len(apart)):
+        poke(numbers, n, i)
+        differing = np.int64(peek(apart, i))
+        n += np.int64((differing > low) & (differing <= high))
+    return n
 
 
 class CodeScan:
@@ -52,9 +63,15 @@ class CodeScan:
     def between(self, low: int, high: int) -> tuple[U64Array, I64Array]:
         """The items that differ in more than `low` and at most `high` slots: places, and addresses of signatures."""
         places, addresses = [np.empty(0, np.uint64)], [np.empty(0, np.int64)]
-        for stored, signatures, apart in self._parts:
-            # One comparison: what is not above `low` wraps around.
-            which = np.flatnonzero(apart - np.uint16(low + 1) < np.uint16(high - low))
+        for (stored, signatures, _), which in zip(self._parts, self.numbers_between(low, high), strict=True):
             places.append(stored[which])
             addresses.append(address_of(signatures) + 8 * signatures.shape[1] * which)
         return np.concatenate(places), np.concatenate(addresses)
+
+    def numbers_between(self, low: int, high: int) -> list[I64Array]:
+        """The same as numbers of items in each part of the view."""
+        found = []
+        for *_, apart in self._parts:
+            numbers = np.empty(len(apart), np.int64)
+            found.append(numbers[: numbers_within(apart, low, high, numbers)])
+        return found

@@ -13,65 +13,48 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple, Self, Unpack
+from typing import Any, Self, Unpack
 
 import numpy as np
-import pyarrow as pa
 
-from lookalike.config import Config, make_config
-from lookalike.errors import InputError, LookalikeError, OptionError, OutputError
+from lookalike.config import make_config
+from lookalike.errors import InputError, LookalikeError, OutputError
 from lookalike.index.answers import Answer, Match, Near
 from lookalike.index.asking import BATCH, EXAMINED, Asking
+from lookalike.index.commits import Commits
 from lookalike.index.index_certificate import IndexCertificate, certificate
-from lookalike.index.index_folder import FolderMedium, is_index, lay_out
+from lookalike.index.index_folder import is_index
 from lookalike.index.index_items import (
     IdBytes,
     batched,
     bytes_of_payloads,
-    check_form,
     columns_of,
-    id_bytes,
     payload_of,
-    values_of,
 )
-from lookalike.index.index_log import NewItems, VolumeView
+from lookalike.index.index_log import VolumeView
+from lookalike.index.index_options import check_index_config, check_same_options, moment_before, plain_options
 from lookalike.index.index_probe import IndexProbe
-from lookalike.index.item_kind import ItemKind, decided_recipe, told_recipe
-from lookalike.index.log_store import LogStore, new_manifest
+from lookalike.index.log_store import LogStore
 from lookalike.index.redis_address import is_redis, no_batch_run, shown_path
-from lookalike.index.row_codec import EncodedItems
-from lookalike.index.store import IdTakenError, OutrunError, Rekey, Store
+from lookalike.index.store import OutrunError, Rekey, Store
 from lookalike.index.store_choice import MEMORY, create_store, existing_store
-from lookalike.index.store_copy import copy_store
+from lookalike.index.store_copy import back_up, merge_items
+from lookalike.index.storing import Prepared, Storing
 from lookalike.index.text_lookup import TextLookup
 from lookalike.io.writing.atomic import atomic_folder
-from lookalike.key import seed_shown
-from lookalike.measures.sketch_batch import ItemSketches, sketch_batch
+from lookalike.measures.sketch_batch import ItemSketches
 from lookalike.options import CollectionOptions, IndexBuildOptions, IndexOptions
 from lookalike.options.option_table import check_names, checked, entries, takes
 from lookalike.recipe import Recipe
 from lookalike.threads.ordered import ordered_map
-from lookalike.types import I64Array, U8Array, U64Array
 
 __all__ = ["Answer", "Index", "Match", "Near"]
 
 _UNLIMITED = 2**62
-
-
-class Prepared(NamedTuple):
-    """Items as they are stored: ids, as given and as bytes; rows and keys; payloads, and where each begins."""
-
-    ids: list[Any]
-    names: IdBytes
-    encoded: EncodedItems
-    payloads: tuple[U8Array, I64Array]
 
 
 class Index:
@@ -82,16 +65,11 @@ class Index:
     ) -> None:  # fmt: skip
         self._options = options
         self._config = make_config(**options)
-        self._kind: ItemKind | None = None
-        self._waiting = threading.local()
         self._closed = False
-        self._store = open_store(self._rekey)
-        self._asking = Asking(self._store, self._look, self._sketched)
-        self._durable = durable and self._store.waits
-        # A shared store does not let a write through that relies on what has changed, and needs no turns.
-        self._lock: contextlib.AbstractContextManager[Any] = (
-            contextlib.nullcontext() if self._store.is_shared else threading.RLock()
-        )
+        self._storing = Storing(open_store, self._config)
+        self._store = self._storing.store
+        self._asking = Asking(self._store, self._storing.look, self._storing.sketch)
+        self._commits = Commits(self._storing, durable=durable)
 
     # Making and opening.
 
@@ -106,11 +84,11 @@ class Index:
         check_names("an index", IndexOptions, options)
         values = checked(IndexOptions, options)
         config = make_config(**values)
-        _check_config(config)
+        check_index_config(config)
         told = {name: value for name, value in values.items() if value is not None and name != "tokens"}
         if config.seed >= 2**64:
             told.pop("seed")
-        description = {"options": _plain(told), "recipe": None, "made": _now()}
+        description = {"options": plain_options(told), "recipe": None, "made": _now()}
         return cls(create_store(path, description).open, values, durable=durable)
 
     @classmethod
@@ -127,10 +105,7 @@ class Index:
         try:
             kept = found.description["options"]
             given = checked(IndexOptions, options)
-            for name in options:
-                if name != "tokens" and name in kept and _plain({name: given[name]})[name] != kept[name]:
-                    told = seed_shown(given[name]) if name == "seed" else given[name]
-                    raise OptionError(f"{shown_path(path)} was made with {name}={kept[name]!r}, and {told!r} was given")
+            check_same_options(shown_path(path), kept, options, given)
             extra = {name: options[name] for name in ("tokens", "seed") if name in options}
             return cls(found.open, kept | extra, durable=durable)
         except BaseException:
@@ -196,28 +171,6 @@ class Index:
             self._store.discard()
         self.close()
 
-    def _rekey(self, told: dict[str, Any], view: VolumeView, places: U64Array) -> tuple[U64Array, U64Array]:
-        return self._kind_told(told).rekey(view, places)
-
-    def _kind_told(self, told: dict[str, Any]) -> ItemKind:
-        """What the manifest says the items are."""
-        if self._kind is None:
-            self._kind = ItemKind(told_recipe(told["recipe"], self._config), self._config)
-        return self._kind
-
-    def _look(self) -> ItemKind | None:
-        """What the items are; a reader learns it when another process has added the first one."""
-        if self._kind is None:
-            self._store.view()
-            told = self._store.description
-            return None if told["recipe"] is None else self._kind_told(told)
-        return self._kind
-
-    def _known(self) -> ItemKind:
-        kind = self._look()
-        assert kind is not None, "what the items are is known"
-        return kind
-
     # What it is.
 
     @property
@@ -237,7 +190,7 @@ class Index:
     @property
     def recipe(self) -> Recipe | None:
         """What decides the bits of its sketches; None while there was no item."""
-        kind = self._look()
+        kind = self._storing.look()
         return None if kind is None else kind.recipe
 
     def __len__(self) -> int:
@@ -261,33 +214,7 @@ class Index:
         return payload_of(view.item(place).payload)
 
     def _place_of(self, id: str | int, view: VolumeView) -> int | None:
-        return self.places_of_ids([id], view)[0]
-
-    def places_of_ids(
-        self, ids: Sequence[str | int], view: VolumeView, keys: U64Array | None = None
-    ) -> list[int | None]:
-        """Where in a view the items with these ids are; None for those that are not. The last key is that of the id."""
-        found: list[int | None] = [None] * len(ids)
-        if self._look() is None:
-            return found
-        bands, start = self._store.bands, 0
-        if keys is None:
-            keys = np.zeros((len(ids), bands), np.uint64)
-            keys[:, -1] = IdBytes(ids).keys
-        while start < len(ids):
-            candidates, upto = self._store.find(view, keys, bands - 1, bands, _UNLIMITED, start, examine=_UNLIMITED)
-            ends = candidates.ends
-            if ends[upto] == ends[start]:
-                start = upto
-                continue
-            for query in np.flatnonzero(np.diff(ends[start : upto + 1])).tolist():
-                begin, end = candidates.ends[start + query : start + query + 2]
-                places = candidates.places[begin:end].copy()
-                for place in places[view.rows(places).which].tolist():
-                    if view.item(place).id == ids[start + query]:
-                        found[start + query] = place
-            start = upto
-        return found
+        return self._storing.places_of_ids([id], view)[0]
 
     # Adding.
 
@@ -295,39 +222,41 @@ class Index:
         """Add an item under an id that is not there yet."""
         own = self._asking.lookup() if type(item) is str else None
         if own is None or not own.sketch(item):
-            self.store_new(self._prepared([id], [item], [payload]))
+            self._storing.store_new(self._storing.prepare([id], [item], [payload]))
         else:
-            self._store_text(own, id, payload)
-        self._commit()
+            self._storing.store_text(own, id, payload)
+        self._commits.commit()
 
     def add_many(self, items: Iterable[tuple[Any, ...]]) -> int:
         """Add items (id, item) or (id, item, payload); how many. What is added so far stays if one is wrong."""
         batches = batched(items, BATCH)
-        if self._look() is None:
+        if self._storing.look() is None:
             # The first item decides what all are.
             first = next(batches, [])
             if not first:
                 return 0
             batches = itertools.chain([first], batches)
-            self._sketched([columns_of(first[:1])[1][0]], decide=True)
+            self._storing.sketch([columns_of(first[:1])[1][0]], decide=True)
         added = 0
         try:
-            for new in ordered_map(lambda batch: self._prepared(*columns_of(batch)), batches, self._config.threads):
-                self.store_new(new)
+            for new in ordered_map(
+                lambda batch: self._storing.prepare(*columns_of(batch)), batches, self._config.threads
+            ):
+                self._storing.store_new(new)
                 added += len(new.ids)
         finally:
             if added:
-                self._commit()
+                self._commits.commit()
         return added
 
     def replace(self, id: str | int, item: Any, payload: Any = None) -> None:
         """Put an item in the place of the one with this id, or add it."""
-        self.store_new(self._prepared([id], [item], [payload]), replacing=True)
-        self._commit()
+        self._storing.store_new(self._storing.prepare([id], [item], [payload]), replacing=True)
+        self._commits.commit()
 
     def remove(self, id: str | int) -> None:
         """Remove the item with this id; a KeyError if there is none."""
-        with self._lock:
+        with self._storing.lock:
             removed = 0
             while not removed:
                 view = self._store.view()
@@ -336,69 +265,44 @@ class Index:
                     raise KeyError(id)
                 # Nothing is removed where somebody else has replaced it meanwhile.
                 removed = self._store.remove(view, np.array([place], np.uint64))
-        self._commit()
+        self._commits.commit()
 
     def expire(self, older_than: timedelta | datetime | float) -> int:
         """Remove what was added before a moment, or longer ago than a time (seconds, as a number); how many."""
-        limit = _milliseconds(older_than)
+        limit = moment_before(older_than)
         removed = 0
-        with self._lock:
+        with self._storing.lock:
             for view, places in self._store.walk():
                 old = places[view.times(places) < limit]
                 if len(old):
                     removed += self._store.remove(view, old)
         if removed:
-            self._commit()
+            self._commits.commit()
         return removed
 
-    @contextlib.contextmanager
-    def together(self) -> Iterator[None]:
+    def together(self) -> contextlib.AbstractContextManager[None]:
         """What is added and removed inside waits for the disk once, at the end, instead of each time."""
-        before, self._waiting.inside = getattr(self._waiting, "inside", False), True
-        try:
-            yield
-        except BaseException:
-            self._waiting.inside = before
-            # What was added before stays; that it cannot be kept must not hide what went wrong.
-            with contextlib.suppress(OutputError):
-                self._commit()
-            raise
-        self._waiting.inside = before
-        self._commit()
+        return self._commits.together()
 
-    @contextlib.contextmanager
-    def as_one(self, token: str = "") -> Iterator[None]:
+    def as_one(self, token: str = "") -> contextlib.AbstractContextManager[None]:
         """What is added inside is there as a whole, or, whatever ends it before, not at all.
 
         Other threads that write wait meanwhile. After a crash it is taken back by the next process that opens the index
         to write; until then it is found. By the token a run that is repeated knows what it added itself, see `known`.
         """
-        with self._lock:
-            before, self._waiting.inside = getattr(self._waiting, "inside", False), True
-            items = len(self)
-            log = self._log()
-            try:
-                log.begin_bundle(token)
-                yield
-                log.end_bundle(len(self) - items)
-            except BaseException:
-                # What cannot be taken back now is when the index is opened again.
-                with contextlib.suppress(OutputError):
-                    log.take_back()
-                raise
-            finally:
-                self._waiting.inside = before
+        return self._commits.as_one(self._log(), token)
 
     def known(self, token: str = "") -> IndexProbe:
         """Its items as a batch run compares with them; those of the last bundle of this token are passed over."""
-        kind = self._look()
+        kind = self._storing.look()
         if kind is None:
             raise InputError(f"{self.name} has no items yet: there is nothing to compare with")
         return IndexProbe(self._log(), kind, self.name, token)
 
-    def view(self) -> VolumeView:
-        """What can be looked at now."""
-        return self._store.view()
+    @property
+    def storing(self) -> Storing:
+        """How items are stored, for those who bring many (`bulk.py`, `index_run.py`)."""
+        return self._storing
 
     @property
     def name(self) -> str:
@@ -415,106 +319,6 @@ class Index:
         if not isinstance(self._store, LogStore):
             raise no_batch_run(self.name)
         return self._store
-
-    def _commit(self) -> None:
-        if self._durable and not getattr(self._waiting, "inside", False):
-            self._store.commit()
-
-    def _sketched(
-        self, values: Sequence[Any], ids: Sequence[Any] | None = None, *, decide: bool = False
-    ) -> ItemSketches:
-        """Items as sketches; one that cannot be compared is an error. The first item may `decide` what all are."""
-        field, column = values_of(list(values))
-        if decide and self._look() is None:
-            self._decide(field, column)
-        check_form(field, self._known().recipe)
-        return self.sketched(column, ids)
-
-    def sketched(self, column: pa.Array, ids: Sequence[Any] | None = None) -> ItemSketches:
-        """The sketches of items that are in an Arrow array, as this index has them."""
-        found = sketch_batch(column, None, self._known().recipe, coded=True)
-        if found.items.bad:
-            at, why = found.items.bad[0]
-            raise InputError(f"the item{'' if ids is None else f' {ids[at]!r}'} {why}")
-        return found
-
-    def _decide(self, field: pa.Field, column: pa.Array) -> None:
-        """What the items are, now that the first one is here."""
-        with self._lock:
-            if self._look() is None:
-                self.adopt(decided_recipe(field, column, self._config))
-
-    def adopt(self, recipe: Recipe) -> None:
-        """From now on items are like this."""
-        kind = ItemKind(recipe, self._config)
-        description = self._store.description | {"recipe": recipe.to_json()}
-        told = self._store.describe(description, kind.codec.bands + 1, kind.codec.signature_words)
-        # Where somebody else was faster, items are what that one says.
-        self._kind = kind if told["recipe"] == description["recipe"] else None
-        self._kind_told(told)
-
-    def prepared(
-        self, ids: list[Any], names: IdBytes, found: ItemSketches, payloads: tuple[U8Array, I64Array]
-    ) -> Prepared:
-        """Items that are sketched, as they are stored."""
-        return Prepared(ids, names, self._known().codec.encode(found), payloads)
-
-    def _prepared(self, ids: list[Any], values: list[Any], payloads: list[Any]) -> Prepared:
-        """Items as they are stored."""
-        names, found = IdBytes(ids), self._sketched(values, ids, decide=True)
-        return Prepared(ids, names, self._known().codec.encode(found), bytes_of_payloads(payloads))
-
-    def _store_text(self, own: TextLookup, id: str | int, payload: Any) -> None:
-        """Store the text that was sketched last, in one step where that can be done."""
-        name = id_bytes(id)
-        if name is not None:
-            told = b"" if payload is None else bytes_of_payloads([payload])[0].tobytes()
-            assert isinstance(self._store, LogStore)
-            with self._lock:
-                if self._store.add_text(own, name, told, time.time_ns() // 1_000_000):
-                    return
-        self.store_new(Prepared([id], IdBytes([id]), own.encoded(), bytes_of_payloads([payload])))
-
-    def store_new(self, new: Prepared, *, replacing: bool = False, after: VolumeView | None = None) -> None:
-        """Store items that are prepared; with `after` only if nothing like them has come since that view was taken."""
-        ids, names, encoded, (payload_bytes, payload_starts) = new
-        keys = encoded.keys
-        if keys.shape[1] == self._known().codec.bands:
-            keys = np.concatenate([keys, names.keys[:, None]], axis=1)
-        else:
-            keys[:, -1] = names.keys
-        now = time.time_ns() // 1_000_000
-        items = NewItems(
-            names.bytes, names.starts, names.integers, payload_bytes, payload_starts, encoded.rows, encoded.row_starts,
-            encoded.sizes, np.array([now] * len(ids)), keys, encoded.signatures,
-        )  # fmt: skip
-        with self._lock:
-            if len(ids) > 1 and len(set(ids)) < len(ids):
-                twice = next(each for position, each in enumerate(ids) if each in ids[:position])
-                raise InputError(f"the id {twice!r} is given twice")
-            while not self._stored(items, ids, replacing, after):
-                pass
-
-    def _stored(self, items: NewItems, ids: list[Any], replacing: bool, after: VolumeView | None) -> bool:
-        """Store items under ids of which none may be taken, or some be replaced; False if somebody else was faster."""
-        view = self._store.view() if after is None else after
-        # A shared store looks at ids itself. It stores what comes before one that is taken, so many are looked at.
-        looked_up = replacing or len(ids) > 1 or not self._store.is_shared
-        there = self.places_of_ids(ids, view, items.keys) if looked_up else []
-        if not replacing and any(place is not None for place in there):
-            raise _taken(next(each for each, place in zip(ids, there, strict=True) if place is not None))
-        old = [place for place in there if place is not None]
-        try:
-            self._store.add(items, view, np.array(old, np.uint64) if old else None, alone=after is not None)
-        except IdTakenError as error:
-            if not replacing:
-                raise _taken(ids[error.position]) from None
-            return False
-        except OutrunError:
-            if after is not None:
-                raise
-            return False
-        return True
 
     # Asking.
 
@@ -551,26 +355,26 @@ class Index:
         """The first match of an item, or None; then it was added, in one step with the look."""
         own = self._asking.lookup() if type(item) is str else None
         size = 0 if own is None else own.sketch(item)
-        found = None if size else self._sketched([item], [id], decide=True)
-        with self._lock:
+        found = None if size else self._storing.sketch([item], [id], decide=True)
+        with self._storing.lock:
             if own is not None and size:
                 answer = self._seen_text(own, id, payload)
             else:
                 answer = self._seen(id, _given(found), payload)
         # What was found may have been added just now, and counts only when it is safe.
-        self._commit()
+        self._commits.commit()
         return answer
 
     def _seen_text(self, own: TextLookup, id: str | int, payload: Any) -> Any:
         """The first match of the text that was sketched last, or None, and it was added."""
-        match = self._asking.first_match_of_text(self._known(), own)
+        match = self._asking.first_match_of_text(self._storing.kind, own)
         if match is None:
-            self._store_text(own, id, payload)
+            self._storing.store_text(own, id, payload)
         return match
 
     def _seen(self, id: str | int, found: ItemSketches, payload: Any) -> Any:
         """The same for any item."""
-        kind = self._known()
+        kind = self._storing.kind
         while True:
             view = self._store.view()
             match = self._asking.first_match(kind, found, view)
@@ -579,14 +383,14 @@ class Index:
             new = Prepared([id], IdBytes([id]), kind.codec.encode(found), bytes_of_payloads([payload]))
             # Where something has come meanwhile that may be like it, that is looked at, too.
             with contextlib.suppress(OutrunError):
-                self.store_new(new, after=view)
+                self._storing.store_new(new, after=view)
                 return None
 
     # Looking after it.
 
     def compact(self) -> int:
         """Give back the room of what was removed, and merge what should be one; how many bytes were given back."""
-        with self._lock:
+        with self._storing.lock:
             return self._store.compact()
 
     def backup(self, path: str | Path) -> None:
@@ -595,63 +399,16 @@ class Index:
         Of a folder it is a copy of this moment. From Redis items are fetched one after another: what is there all the
         time is in the copy, what comes or goes meanwhile may be.
         """
-        if str(path) == MEMORY or is_redis(path):
-            raise OptionError("a backup needs a folder")
-        with atomic_folder(path) as part:
-            description = self._store.description
-            if not isinstance(self._store, LogStore):
-                lay_out(part, new_manifest(description | {"recipe": None}))
-                with type(self)(partial(LogStore, FolderMedium(part)), self._options, durable=False) as copy:
-                    copy._take_over(self)
-                return
-            lay_out(part, new_manifest(description))
-            medium = FolderMedium(part)
-            try:
-                copy_store(self._store, medium)
-            finally:
-                medium.close()
-
-    def _take_over(self, other: Index) -> None:
-        """Add all items of another one; of two with one id, which one that is replaced meanwhile leaves, the later."""
-        recipe = other.recipe
-        if recipe is None:
-            return
-        self.adopt(recipe)
-        rekey = other._known().rekey
-        for view, places in other._store.walk():
-            ids = [view.item(place).id for place in places.tolist()]
-            latest = sorted({each: number for number, each in enumerate(ids)}.values())
-            there = self.places_of_ids([ids[number] for number in latest], self._store.view())
-            old = np.array([place for place in there if place is not None], np.uint64)
-            self._store.add(view.stored(places[latest], *rekey(view, places[latest])), replaced=old)
+        back_up(self._storing, self._config, path)
 
     def merge(self, other: Index) -> int:
         """Add all items of another index, which must have been made with the same options; how many.
 
         An id that both have is an error, and nothing is added.
         """
-        mine, its = self.recipe, other.recipe
-        if its is None:
-            return 0
-        if mine is None:
-            self.adopt(its)
-        elif mine != its:
-            raise OptionError(f"the indexes were made in different ways: {mine} and {its}")
-        with self._lock:
-            there = list(other)
-            known = self.places_of_ids(there, self._store.view())
-            taken = [each for each, place in zip(there, known, strict=True) if place is not None]
-            if taken:
-                raise InputError(
-                    f"both indexes have the id {taken[0]!r}" + f" and {len(taken) - 1:,} more" * (len(taken) > 1)
-                )
-            added, rekey = 0, other._known().rekey
-            for view, places in other._store.walk():
-                for begin in range(0, len(places), BATCH):
-                    some = places[begin : begin + BATCH]
-                    self._store.add(view.stored(some, *rekey(view, some)))
-                    added += len(some)
-        self._commit()
+        added = merge_items(self._storing, other._storing)
+        if added:
+            self._commits.commit()
         return added
 
     def verify(self, sample: int = 500, *, seed: int = 0) -> IndexCertificate:
@@ -666,7 +423,7 @@ class Index:
         view = self._store.view()
         places = self._store.every_place(view)
         chosen = np.sort(np.random.default_rng(seed).choice(places, min(sample, len(places)), replace=False))
-        kind = self._look()
+        kind = self._storing.look()
         if kind is None or not len(chosen):
             return IndexCertificate(len(places), damaged, 0, 0, 0, None, None, None)
         searching = self._asking.searching(kind)
@@ -675,7 +432,7 @@ class Index:
     def stats(self) -> dict[str, Any]:
         """What the index is and what it takes."""
         sizes = self._store.sizes()
-        kind = self._look()
+        kind = self._storing.look()
         items = len(self)
         stored = sizes.pop("stored_bytes")
         return {
@@ -688,45 +445,10 @@ class Index:
         }
 
 
-def _taken(id: Any) -> InputError:
-    return InputError(f"the id {id!r} is there already: use replace to put another item in its place")
-
-
 def _given(found: ItemSketches | None) -> ItemSketches:
     assert found is not None
     return found
 
 
-def _check_config(config: Config) -> None:
-    if config.max_share is not None:
-        raise OptionError("max_share goes by how many documents have a shingle, which changes while items come")
-    if config.weights not in (None, "count"):
-        raise OptionError(
-            f"weights={config.weights} go by how many documents have a shingle, which changes as items come: use count"
-        )
-
-
-def _plain(options: dict[str, Any]) -> dict[str, Any]:
-    """Options as JSON has them."""
-    told = {}
-    for name, value in options.items():
-        if name == "shingle" and value is not None:
-            value = str(value)
-        if name == "normalize" and value is not None and not isinstance(value, str):
-            value = ",".join(value)
-        told[name] = value
-    return told
-
-
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def _milliseconds(older_than: timedelta | datetime | float) -> int:
-    """The moment before which items are too old."""
-    if isinstance(older_than, datetime):
-        return int(older_than.timestamp() * 1000)
-    seconds = older_than.total_seconds() if isinstance(older_than, timedelta) else float(older_than)
-    if not seconds >= 0:
-        raise OptionError(f"older_than is {older_than}: it must be a time, 0 or longer")
-    return int((time.time() - seconds) * 1000)

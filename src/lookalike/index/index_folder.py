@@ -191,6 +191,26 @@ class FolderMedium:
         with writing(f"{self.name}/{name}"):
             os.fdatasync(handle)
 
+    def written(self, name: str, begin: int, end: int) -> list[tuple[int, int]]:
+        """What the file system knows to have been written: a gigabyte that was only allocated need not be read."""
+        handle = self._open_file(name, writable=False)
+        found, at = [], begin
+        try:
+            # What another process has left in memory is on its way to the disk; there it is known for certain.
+            os.fdatasync(handle)
+            while at < end:
+                first = os.lseek(handle, at, os.SEEK_DATA)
+                at = os.lseek(handle, first, os.SEEK_HOLE)
+                if first < end:
+                    found.append((first, min(at, end)))
+        except OSError as error:
+            # There is nothing behind it, or the file system cannot tell.
+            if error.errno != errno.ENXIO:
+                return [(begin, end)]
+        finally:
+            os.close(handle)
+        return found
+
     def trim(self, name: str, nbytes: int) -> None:
         with writing(f"{self.name}/{name}"):
             os.ftruncate(self._files[name], nbytes)

@@ -24,6 +24,7 @@ from lookalike.index.records import (
     INTEGER_ID,
     LIVE,
     RECORD,
+    ROW_SIZE,
     SPARE,
     SYNCED,
     TIME,
@@ -171,6 +172,13 @@ class VolumeView:
         out = np.empty(len(places), np.int64)
         for mine, spots, volume in by_volume(places, self.volumes):
             out[mine] = volume.data[: len(volume.data) // 8 * 8].view(np.int64)[(spots + TIME) >> 3]
+        return out
+
+    def sizes(self, places: U64Array) -> I64Array:
+        """How many elements items have, those that were removed as well."""
+        out = np.empty(len(places), np.int64)
+        for mine, spots, volume in by_volume(places, self.volumes):
+            out[mine] = volume.data[: len(volume.data) // 4 * 4].view(np.uint32)[(spots + ROW_SIZE) >> 2]
         return out
 
     def stored(self, places: U64Array, keys: U64Array, signatures: U64Array) -> NewItems:
@@ -347,20 +355,24 @@ class IndexLog:
 
     def _check_end(self, volume: Volume, last: bool) -> None:
         """What follows the last whole record must be what a crash leaves: nothing that was acknowledged."""
-        rest = volume.data[volume.end : max(volume.end, self._sizes[volume.number])]
-        words = rest[: len(rest) // 8 * 8].view(np.uint64)
-        used = np.flatnonzero(words)
+        # Records begin at multiples of 8.
+        words = volume.data[: self._sizes[volume.number] // 8 * 8].view(np.uint64)
+        end = volume.end // 8
+        used = np.concatenate([np.empty(0, np.int64), *(
+            begin // 8 + np.flatnonzero(words[begin // 8 : -(-stop // 8)])
+            for begin, stop in self._medium.written(volume.name, volume.end, 8 * len(words))
+        )])  # fmt: skip
         if not len(used):
             return
         # A volume that another one follows was on the disk before that began.
-        lost = not last or any(self._was_synced(volume, volume.end + 8 * spot) for spot in used[:_BLOCK].tolist())
+        lost = not last or any(self._was_synced(volume, 8 * spot) for spot in used[:_BLOCK].tolist())
         if lost:
             raise InputError(
                 f"{self._medium.name}/{volume.name} is damaged at byte {volume.end:,}, which was on the disk: restore "
                 "the index from a backup"
             )
         if self._medium.writable:
-            words[: int(used[-1]) + 1] = 0
+            words[end : int(used[-1]) + 1] = 0
 
     @staticmethod
     def _was_synced(volume: Volume, spot: int) -> bool:

@@ -54,6 +54,8 @@ class IndexProbe:
         self._description = {"name": name, "made": store.description.get("made"), "items": self._items, "end": end}
         # Whether what is kept will be among them.
         self.grows = False
+        # How many of its items are going to be replaced, where that may be.
+        self.replaced: int | None = None
         self._threads = threading.local()
         self._least = kind.least
         self._rate, self._seed = 0.0, 0
@@ -136,7 +138,4 @@ class IndexProbe:
 
     def sizes(self, places: I64Array) -> I64Array:
         """How many elements they have."""
-        rows = self._view.rows(places.astype(np.uint64))
-        sizes = np.zeros(len(places), np.int64)
-        sizes[rows.which] = rows.sizes
-        return sizes
+        return self._view.sizes(places.astype(np.uint64))

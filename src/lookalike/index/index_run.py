@@ -27,11 +27,12 @@ from lookalike.engines.local.known_items import KnownItems
 from lookalike.engines.local.pipeline import Found
 from lookalike.errors import InputError, OptionError
 from lookalike.index.bulk import adopt_items, check_payload, payloads_of
-from lookalike.index.index import Index, Prepared
+from lookalike.index.index import Index
 from lookalike.index.index_folder import is_index
 from lookalike.index.index_items import IdBytes, bytes_of_payloads
 from lookalike.index.index_probe import IndexProbe
 from lookalike.index.redis_address import is_redis
+from lookalike.index.storing import Prepared
 from lookalike.io.reading.watch import fingerprints
 from lookalike.io.source import Source
 from lookalike.items.from_rows import ItemPiece, Items, open_items
@@ -70,9 +71,11 @@ def names_index(against: Any) -> bool:
 
 
 def open_index_run(
-    against: Any, given: Mapping[str, Any], *, add: bool, payload: Sequence[str] = ()
+    against: Any, given: Mapping[str, Any], *, add: bool, replace: bool = False, payload: Sequence[str] = ()
 ) -> IndexRun | None:
     """The index to compare with, if `against` is one; `given` are the options of the run that were given."""
+    if replace and not add:
+        raise OptionError("replace puts what is kept in the place of what has its id in an index: it goes with add")
     # Texts in a list are items, and only paths are places.
     listed = isinstance(against, list | tuple) and any(isinstance(each, Path | Index) for each in against)
     several = list(against) if listed else [against]
@@ -92,11 +95,11 @@ def open_index_run(
     if isinstance(index, Index):
         if add and index.readonly:
             raise OptionError(f"{index.name} was opened to read only: nothing can be added")
-        return IndexRun(index, given, add=add, payload=payload, close=False)
+        return IndexRun(index, given, add=add, replace=replace, payload=payload, close=False)
     secret = {name: given[name] for name in ("tokens", "seed") if given.get(name) is not None}
     opened = Index.open(index, readonly=not add, **secret)
     try:
-        return IndexRun(opened, given, add=add, payload=payload, close=True)
+        return IndexRun(opened, given, add=add, replace=replace, payload=payload, close=True)
     except BaseException:
         opened.close()
         raise
@@ -106,10 +109,10 @@ class IndexRun:
     """One run against an index, from its options to what is added; the index is held until it is closed."""
 
     def __init__(
-        self, index: Index, given: Mapping[str, Any], *, add: bool, payload: Sequence[str], close: bool
+        self, index: Index, given: Mapping[str, Any], *, add: bool, replace: bool, payload: Sequence[str], close: bool
     ) -> None:
         self.index = index
-        self.adds = add
+        self.adds, self._replaces = add, replace
         self._payload = list(payload)
         self._close = close
         self._token = ""
@@ -151,21 +154,29 @@ class IndexRun:
         """Refuse to add what the index has no room for, before anything is written."""
         if not self.adds:
             return
+        assert self._probe is not None
+        replaced = 0
         for ids in _kept_ids(found):
-            self._are_new(ids)
+            replaced += self._are_new(ids)[1]
+        if self._replaces:
+            self._probe.replaced = replaced
 
-    def _are_new(self, ids: list[Any]) -> BoolArray:
-        """Which ids are not in the index; what an earlier try of this run has added is there, and nothing else may."""
+    def _are_new(self, ids: list[Any]) -> tuple[BoolArray, int]:
+        """Which ids are not in the index, or are to be replaced there; and how many of the latter there are.
+
+        What an earlier try of this run has added is there. Nothing else may be, unless it is to be replaced.
+        """
         assert self._probe is not None
         begin, end = self._probe.passed_over
-        places = self.index.places_of_ids(ids, self.index.view())
-        for name, place in zip(ids, places, strict=True):
-            if place is not None and not begin <= place & _WHERE < end:
-                raise InputError(
-                    f"the id {name!r} is in {self.index.name} already, and another item has it there: remove that, or "
-                    "give this one an id of its own"
-                )
-        return np.array([place is None for place in places], np.bool_)
+        places = self.index.storing.places_of_ids(ids, self.index.storing.store.view())
+        others = [place is not None and not begin <= place & _WHERE < end for place in places]
+        if any(others) and not self._replaces:
+            raise InputError(
+                f"the id {ids[others.index(True)]!r} is in {self.index.name} already, and another item has it there: "
+                "replace puts this one in its place, or give it an id of its own"
+            )
+        new = [place is None or other for place, other in zip(places, others, strict=True)]
+        return np.array(new, np.bool_), sum(others)
 
     def add(self, found: Found, progress: Progress = SILENT) -> int:
         """Add what was kept, as one; how many items of the run the index has then."""
@@ -180,7 +191,7 @@ class IndexRun:
             for some in ordered_map(lambda piece: list(work(piece)), pieces, found.config.threads):
                 for each, count in some:
                     if each is not None:
-                        self.index.store_new(each)
+                        self.index.storing.store_new(each, replacing=self._replaces)
                     added += count
         return added
 
@@ -202,7 +213,7 @@ class IndexRun:
                 found = sketch_batch(batch.values.take(pa.array(chosen)), None, recipe, coded=True)
             rows = batch.batch.rows.take(pa.array(batch.rows[chosen] - batch.batch.first))
             ids = _ids_in(rows, items, batch.rows[chosen].tolist())
-            new = self._are_new(ids)
+            new, _ = self._are_new(ids)
             if not new.all():
                 found = sketch_batch(batch.values.take(pa.array(chosen[new])), None, recipe, coded=True)
                 rows = rows.filter(pa.array(new))
@@ -211,7 +222,7 @@ class IndexRun:
                 yield None, len(ids)
                 continue
             payloads = bytes_of_payloads(payloads_of(rows, self._payload, len(names)))
-            yield self.index.prepared(names, IdBytes(names), found, payloads), len(ids)
+            yield self.index.storing.prepared(names, IdBytes(names), found, payloads), len(ids)
 
 
 def kept_items(found: Found) -> BoolArray:

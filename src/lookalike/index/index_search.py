@@ -168,6 +168,11 @@ class Searching:
             yield candidates, start, upto
             start = upto
 
+    def in_buckets(self, found: ItemSketches, view: VolumeView) -> Candidates:
+        """The candidates of one item; those arrays are good until the next look."""
+        candidates, _, _ = next(self._candidates(found, view, MOST_ENTRIES, MOST_ENTRIES))
+        return candidates
+
     def _all(self, view: VolumeView, count: int, query: int) -> Candidates:
         """Every item as a candidate of one query."""
         return _candidates_of(count, query, *self.store.everything(view))

@@ -13,7 +13,9 @@ import numpy as np
 
 from lookalike.kernels.jit import device
 
-__all__ = ["MOST_VOLUMES", "MOST_VOLUME_BYTES", "SIZE_KNOWN", "place_of", "size_in", "spot_of", "volume_of"]
+__all__ = [
+    "MOST_VOLUMES", "MOST_VOLUME_BYTES", "SIZE_KNOWN", "WHERE", "place_of", "size_in", "spot_of", "volume_of",
+]  # fmt: skip
 
 _UNIT = np.uint64(3)
 _VOLUME, _SIZE = np.uint64(27), np.uint64(43)
@@ -21,6 +23,8 @@ _SPOTS, _VOLUMES, _SIZES = np.uint64(2**27 - 1), np.uint64(2**16 - 1), np.uint64
 
 MOST_VOLUME_BYTES = 8 << 27
 MOST_VOLUMES = 1 << 16
+# What of a place tells where the item is: later ones are larger.
+WHERE = np.uint64(2**43 - 1)
 # Sizes below this are told by the place.
 SIZE_KNOWN = 2**21 - 1
 

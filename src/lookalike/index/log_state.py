@@ -90,11 +90,15 @@ class LogState(ABC):
         """What the manifest says of the index itself."""
         return dict(self._manifest["index"])
 
-    def describe(self, description: dict[str, Any], bands: int, signature_words: int) -> dict[str, Any]:
-        """Say what the index is, now that it is known: in how many bands it has keys, and what signatures."""
+    def describe(
+        self, description: dict[str, Any], bands: int, signature_words: int, vector_words: int
+    ) -> dict[str, Any]:
+        """Say what the index is, now that it is known: in how many bands it has keys, what signatures and vectors."""
         with self._mutex:
             self._check_writable()
-            self._manifest |= {"index": description, "bands": bands, "signature_words": signature_words}
+            self._manifest |= {
+                "index": description, "bands": bands, "signature_words": signature_words, "vector_words": vector_words,
+            }  # fmt: skip
             self._new_table()
             self._save()
             self._look_anew([])
@@ -109,8 +113,9 @@ class LogState(ABC):
         return int(self._manifest["bands"])
 
     @property
-    def _signature_words(self) -> int:
-        return int(self._manifest["signature_words"])
+    def _widths(self) -> tuple[int, int]:
+        """The words of a signature, and of a vector in bytes; an index that was made before these has none."""
+        return int(self._manifest["signature_words"]), int(self._manifest.get("vector_words", 0))
 
     @property
     def items(self) -> int:
@@ -234,8 +239,8 @@ class LogState(ABC):
         while capacity < log_sizes.LAST_TABLE and (capacity < items // 4 or capacity <= least):
             capacity *= 2
         name = self._numbered("recent")
-        data = self.medium.make(name, table_bytes(capacity, self.bands, self._signature_words))
-        self._table = RecentTable.begin(data, capacity, self.bands, self._signature_words)
+        data = self.medium.make(name, table_bytes(capacity, self.bands, *self._widths))
+        self._table = RecentTable.begin(data, capacity, self.bands, *self._widths)
         self._manifest["table"] = name
         if before is not None:
             self._old.append(before)

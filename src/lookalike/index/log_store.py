@@ -13,6 +13,7 @@ import numpy as np
 
 from lookalike.errors import InputError
 from lookalike.index import log_sizes
+from lookalike.index.item_places import WHERE
 from lookalike.index.log_writer import REKEYED, LogWriter
 from lookalike.index.lookup import TAKEN
 from lookalike.index.medium import Medium
@@ -25,7 +26,6 @@ __all__ = ["LogStore", "new_manifest"]
 
 # How often a reader tries to open what a writer changes meanwhile.
 _TRIES = 50
-_WHERE = np.uint64(2**43 - 1)
 
 
 class LogStore(LogWriter):
@@ -35,6 +35,8 @@ class LogStore(LogWriter):
         super().__init__(medium, rekey)
         # Segments whose checksums were compared.
         self._checked: set[str] = set()
+        # Whether something is left out of what is looked in, though its record says that it is there.
+        self._hid = False
         if medium.writable:
             with self._mutex:
                 self._open()
@@ -45,7 +47,7 @@ class LogStore(LogWriter):
         generation = self._state.generation
         self._opening = True
         self._manifest = self.medium.load()
-        self._old, self._making, self._table, self._counted = [], set(), None, None
+        self._old, self._making, self._table, self._counted, self._hid = [], set(), None, None, False
         if self.medium.writable:
             used = self._used(self._manifest["volumes"])
             for name in self._manifest["claimed"]:
@@ -63,6 +65,8 @@ class LogStore(LogWriter):
                 self._look_anew(segments)
             else:
                 self._read_tail(segments)
+        if self.is_described and not (self.readonly and self.medium.has_writer()):
+            self._finish_replacing()
         self._open_count()
         self._opening = False
         self._published = self._view
@@ -74,13 +78,25 @@ class LogStore(LogWriter):
         """Take over the count of items, or count them, if nobody closed the index."""
         beside_a_writer = not self.medium.writable and self.medium.has_writer()
         if not self._state.is_closed and not beside_a_writer:
-            volumes = self.log.volumes.values()
-            walks = (volume.places(np.zeros(2, np.int64), len(volume.data), checked=False) for volume in volumes)
-            self._counted = sum(len(places) for walk in walks for places in walk)
+            listed = self._state.never_removed and not self._hid
+            self._counted = self._listed() if listed else self._walked()
         if self.medium.writable:
+            if not self.log.volumes and not self._manifest["dropped"]:
+                self._state.has_no_items()
             self._state.begin(self._counted)
             self._counted = None
             self.medium.sync_state()
+
+    def _walked(self) -> int:
+        """How many records there are of items that were not removed."""
+        volumes = self.log.volumes.values()
+        walks = (volume.places(np.zeros(2, np.int64), len(volume.data), checked=False) for volume in volumes)
+        return sum(len(places) for walk in walks for places in walk)
+
+    def _listed(self) -> int:
+        """How many items segments and table have, removed ones too."""
+        table = self._view.table
+        return sum(segment.items for segment in self._view.segments) + (0 if table is None else table.count)
 
     def _open_segments(self) -> list[Segment]:
         found = []
@@ -121,8 +137,8 @@ class LogStore(LogWriter):
             capacity = log_sizes.FIRST_TABLE
             while capacity <= len(places):
                 capacity *= 2
-            data = np.zeros(table_bytes(capacity, self.bands, self._signature_words), np.uint8)
-            self._table = RecentTable.begin(data, capacity, self.bands, self._signature_words)
+            data = np.zeros(table_bytes(capacity, self.bands, *self._widths), np.uint8)
+            self._table = RecentTable.begin(data, capacity, self.bands, *self._widths)
         self._look_anew(segments)
         tail = []
         for begin in range(0, len(places), REKEYED):
@@ -136,13 +152,29 @@ class LogStore(LogWriter):
                 assert table is not None
             table.add(keys, some, signatures)
             tail.append((keys, some))
+        bundle = self._manifest.get("bundle")
+        undone = np.uint64(bundle["undo"] if bundle is not None and bundle["end"] is None else 2**63)
         for keys, some in tail:
-            self._remove_twins(keys, some)
+            # What is going to be taken back replaces nothing.
+            stays = some & WHERE < undone
+            self._remove_twins(keys[stays], some[stays])
         if not self.medium.writable:
             return
         if self._manifest["moving"] is not None:
             self._finish_moving(self._manifest["moving"])
         self._save()
+
+    def _finish_replacing(self) -> None:
+        """Of a bundle that is whole, but what it replaces was not yet removed, that is removed."""
+        bundle = self._manifest.get("bundle")
+        if bundle is None or not bundle.get("replacing"):
+            return
+        for places in self._places_of_bundle(bundle):
+            for begin in range(0, len(places), REKEYED):
+                some = places[begin : begin + REKEYED]
+                self._remove_twins(self._rekeyed(self._view, some)[0], some)
+        if self.medium.writable:
+            self._end_replacing()
 
     def _remove_twins(self, keys: U64Array, places: U64Array, *, older: bool = True) -> None:
         """Of two items with one id, which a crash leaves that came while one replaced the other, the later one stays.
@@ -160,7 +192,7 @@ class LogStore(LogWriter):
                 if len(same) < 2:
                     continue
                 same = same[[view.item(place).id == view.item(mine).id for place in same.tolist()]]
-                before = same[(same & _WHERE) < np.uint64(mine & int(_WHERE))]
+                before = same[(same & WHERE) < np.uint64(mine & int(WHERE))]
                 if older and len(before):
                     self._leave_out(before)
                 elif not older and len(same) > len(before) + 1:
@@ -171,6 +203,7 @@ class LogStore(LogWriter):
         if self.medium.writable:
             self._mark_removed(places)
         else:
+            self._hid = True
             self.log.hide(places)
             self._look_anew(self._view.segments)
 

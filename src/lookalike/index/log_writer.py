@@ -12,6 +12,7 @@ Several threads that add at once share the wait for the disk (`group_sync.py`).
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +20,7 @@ import numpy as np
 from lookalike.index import log_sizes
 from lookalike.index.group_sync import GroupSync
 from lookalike.index.index_log import NewItems, VolumeView
+from lookalike.index.item_places import WHERE
 from lookalike.index.log_state import LogState
 from lookalike.index.medium import Medium
 from lookalike.index.segments import Segment, build_segment, merge_segments, segment_bytes
@@ -42,6 +44,8 @@ class LogWriter(LogState):
         super().__init__(medium, rekey)
         self._syncs = GroupSync(self._sync)
         self._merging: threading.Thread | None = None
+        # What the items of a bundle replace, which is removed when it ends; None where there is no bundle.
+        self._replaced: list[U64Array] | None = None
 
     # Adding and removing.
 
@@ -88,7 +92,9 @@ class LogWriter(LogState):
         if end > begin:
             table.add(items.keys[begin:end], places[begin:end], items.signatures[begin:end])
             self._count(end - begin)
-        if end == len(places) and replaced is not None and len(replaced):
+        if end == len(places) and replaced is not None and len(replaced) and self._replaced is not None:
+            self._replaced.append(replaced)
+        elif end == len(places) and replaced is not None and len(replaced):
             # What is new must be on the disk before the mark of what is old can get there. And it must be in the tail
             # of the log until then, where a crash between the two is noticed.
             self.log.sync(self.log.unsynced())
@@ -124,6 +130,9 @@ class LogWriter(LogState):
 
     def _mark_removed(self, places: U64Array) -> int:
         places = places[self._view.rows(places, checked=False).which]
+        if len(places) and self._state.never_removed:
+            self._state.will_remove()
+            self.medium.sync_state()
         self._state.removed(len(places))
         self.log.remove(places)
         self._count(-len(places))
@@ -146,7 +155,10 @@ class LogWriter(LogState):
         return found
 
     def begin_bundle(self, token: str) -> None:
-        """From here on everything belongs to a bundle, which is taken back when it is opened again without its end."""
+        """From here on everything belongs to a bundle, which is taken back when it is opened again without its end.
+
+        What its items replace stays until then, so that nothing is lost that could not be brought back.
+        """
         with self._mutex, self._or_failed():
             before = self._manifest.get("bundle")
             bundle = {"token": token, "begin": self.position, "undo": self.position, "end": None, "items": 0}
@@ -155,6 +167,7 @@ class LogWriter(LogState):
                 bundle |= {"begin": before["begin"], "items": before["items"]}
             self._manifest["bundle"] = bundle
             self._keep()
+            self._replaced = []
 
     def end_bundle(self, added: int) -> None:
         """The bundle is whole, with so many items more; it is on the disk when this returns."""
@@ -162,25 +175,44 @@ class LogWriter(LogState):
         self.commit()
         with self._mutex, self._or_failed():
             bundle = self._manifest["bundle"]
-            self._manifest["bundle"] = bundle | {"end": self.position, "items": bundle["items"] + added}
+            old = np.concatenate([np.empty(0, np.uint64), *(self._replaced or [])])
+            self._replaced = None
+            items = bundle["items"] + added - len(old)
+            # Whoever finds it so after a crash removes what is replaced: see `LogStore`.
+            self._manifest["bundle"] = bundle | {"end": self.position, "items": items, "replacing": len(old) > 0}
             self._keep()
+            if len(old):
+                self._mark_removed(old)
+                self._end_replacing()
+
+    def _end_replacing(self) -> None:
+        """All that the last bundle replaces is marked as removed."""
+        self.log.sync(self.log.unsynced())
+        self._manifest["bundle"] = self._manifest["bundle"] | {"replacing": False}
+        self._keep()
 
     def take_back(self) -> None:
         """Remove what was added to a bundle that has no end."""
         with self._mutex, self._or_failed():
+            self._replaced = None
             bundle = self._manifest.get("bundle")
             if bundle is None or bundle["end"] is not None:
                 return
-            number, spot = bundle["undo"] >> 27, (bundle["undo"] & (2**27 - 1)) << 3
-            for each, volume in sorted(self.log.volumes.items()):
-                if each >= number:
-                    state = np.array([spot if each == number else 0, 0], np.int64)
-                    for places in volume.places(state, volume.end, checked=False):
-                        self._mark_removed(places)
+            for places in self._places_of_bundle(bundle):
+                self._mark_removed(places)
             # What is gone must be so on the disk before the bundle counts as whole. Its room in the log stays its own.
             self.log.sync(self.log.unsynced())
             self._manifest["bundle"] = bundle | {"end": self.position}
             self._keep()
+
+    def _places_of_bundle(self, bundle: dict[str, Any]) -> Iterator[U64Array]:
+        """The places of what was added to a bundle since it was last begun."""
+        number, spot = bundle["undo"] >> 27, (bundle["undo"] & (2**27 - 1)) << 3
+        for each, volume in sorted(self.log.volumes.items()):
+            if each >= number:
+                state = np.array([spot if each == number else 0, 0], np.int64)
+                for places in volume.places(state, volume.end, checked=False):
+                    yield places if bundle["end"] is None else places[places & WHERE < np.uint64(bundle["end"])]
 
     # The table becomes a segment, and segments become one.
 
@@ -194,8 +226,9 @@ class LogWriter(LogState):
         if len(live):
             keys = np.ascontiguousarray(view.table.keys[:count][live].T)
             name = self._numbered("segment")
-            data = self.medium.make(name, segment_bytes(len(live), self.bands, self._signature_words))
-            segment = build_segment(data, keys, view.table.places[:count][live], view.table.signatures[:count][live])
+            data = self.medium.make(name, segment_bytes(len(live), self.bands, *self._widths))
+            table = view.table
+            segment = build_segment(data, keys, table.places[live], table.signatures[live], table.vectors[live])
             segments = [*segments, segment]
             self._manifest["segments"] = [
                 *self._manifest["segments"],
@@ -245,7 +278,7 @@ class LogWriter(LogState):
         with self._mutex:
             name = self._numbered("segment")
             self._making.add(name)
-        data = self.medium.make(name, segment_bytes(count, self.bands, self._signature_words))
+        data = self.medium.make(name, segment_bytes(count, self.bands, *self._widths))
         merged = merge_segments(data, sources, kept)
         found = {"name": name, "items": count, "checksum": self.medium.settle(name)}
         with self._mutex:

@@ -50,6 +50,10 @@ class Medium(Protocol):
         """Have on the disk what was written to an array so far."""
         ...
 
+    def written(self, name: str, begin: int, end: int) -> list[tuple[int, int]]:
+        """The parts of an array, from one byte to before another, that are not known to be zeros."""
+        ...
+
     def trim(self, name: str, nbytes: int) -> None:
         """An array will not be used beyond so many bytes."""
         ...
@@ -109,6 +113,9 @@ class MemoryMedium:
 
     def sync(self, name: str) -> None:
         """Memory is all there is."""
+
+    def written(self, name: str, begin: int, end: int) -> list[tuple[int, int]]:
+        return [(begin, end)]
 
     def trim(self, name: str, nbytes: int) -> None:
         """Pages that were never touched take no memory."""

@@ -6,7 +6,7 @@ all. So a reader that looks at the count first sees whole items only, and what c
 ever taken out or moved: when the table is full its items become a segment, and a new table begins.
 
     [16 words: header] [heads uint32 [bands, 2^h]] [next uint32 [items, bands]] [keys uint64 [items, bands]]
-    [places uint64 [items]] [signatures uint64 [items, w], as in a segment]
+    [places uint64 [items]] [signatures uint64 [items, w]] [vectors uint64 [items, v]], these as in a segment
 
 A head, and what an item hangs on, are numbers of items plus 1; 0 is the end. The table lies in a file that is mapped,
 so that other processes see it; after a crash it is made again from the log.
@@ -24,6 +24,7 @@ from lookalike.kernels.jit import device, kernel
 from lookalike.kernels.kinds import array_of, int64, void
 from lookalike.kernels.simd import pointer, prefetch
 from lookalike.types import I64Array, U8Array, U32Array, U64Array
+from lookalike.verify.byte_rows import ROW_SPARE
 
 __all__ = ["COUNT", "TABLE_FIELDS", "RecentTable", "hang_item", "prefetch_heads", "table_bytes"]
 
@@ -36,17 +37,17 @@ COUNT = 8
 TABLE_FIELDS = 9
 
 
-def _lengths(capacity: int, bands: int, width: int) -> list[int]:
+def _lengths(capacity: int, bands: int, width: int, vector: int) -> list[int]:
     parts = [
         8 * _HEADER, 4 * bands * capacity, 4 * bands * capacity, 8 * bands * capacity, 8 * capacity,
-        8 * width * capacity,
+        8 * width * capacity, 8 * vector * capacity + (ROW_SPARE if vector else 0),
     ]  # fmt: skip
     return [(part + 7) // 8 * 8 for part in parts]
 
 
-def table_bytes(capacity: int, bands: int, width: int) -> int:
-    """How large a table is, with signatures of so many words."""
-    return sum(_lengths(capacity, bands, width))
+def table_bytes(capacity: int, bands: int, width: int, vector: int = 0) -> int:
+    """How large a table is, with signatures and vectors of so many words."""
+    return sum(_lengths(capacity, bands, width, vector))
 
 
 @device
@@ -97,6 +98,7 @@ class RecentTable:
     keys: U64Array
     places: U64Array
     signatures: U64Array
+    vectors: U64Array
     fields: I64Array
     # What an item is written to: keys, places, signatures, heads and what hangs on them, and the header.
     arrays: tuple[U64Array, U64Array, U64Array, U32Array, U32Array, U64Array] = field(init=False)
@@ -105,17 +107,17 @@ class RecentTable:
         self.arrays = self.keys, self.places, self.signatures, self.heads, self.following, self.head
 
     @classmethod
-    def begin(cls, data: U8Array, capacity: int, bands: int, width: int) -> RecentTable:
+    def begin(cls, data: U8Array, capacity: int, bands: int, width: int, vector: int = 0) -> RecentTable:
         """An empty table in memory of `table_bytes` zeros."""
-        data[: 8 * _HEADER].view(np.uint64)[:4] = [_MAGIC, capacity, bands, width]
+        data[: 8 * _HEADER].view(np.uint64)[:5] = [_MAGIC, capacity, bands, width, vector]
         return cls.open(data)
 
     @classmethod
     def open(cls, data: U8Array) -> RecentTable:
         """The table that an array of bytes holds."""
         head = data[: 8 * _HEADER].view(np.uint64) if len(data) >= 8 * _HEADER else np.zeros(_HEADER, np.uint64)
-        capacity, bands, width = (int(word) for word in head[1:4])
-        lengths = _lengths(capacity, bands, width)
+        capacity, bands, width, vector = (int(word) for word in head[1:5])
+        lengths = _lengths(capacity, bands, width, vector)
         if int(head[0]) != _MAGIC or capacity & (capacity - 1) or sum(lengths) != len(data):
             raise InputError("it is no table of recent items, or not a whole one")
         ends = np.cumsum(lengths).tolist()
@@ -128,6 +130,7 @@ class RecentTable:
             data[ends[2] : ends[3]].view(np.uint64).reshape(capacity, bands),
             data[ends[3] : ends[4]].view(np.uint64),
             data[ends[4] : ends[5]].view(np.uint64).reshape(capacity, width),
+            data[ends[5] : ends[5] + 8 * vector * capacity].view(np.uint64).reshape(capacity, vector),
             np.array(
                 [base + 8 * COUNT, capacity.bit_length() - 1, bands, *(base + end for end in ends[:5]), 8 * width],
                 np.int64,
@@ -148,11 +151,13 @@ class RecentTable:
         return self.capacity - self.count
 
     def add(self, keys: U64Array, places: U64Array, signatures: U64Array) -> None:
-        """Add items, for which there must be room: keys are (items x bands)."""
+        """Add items, for which there must be room: keys are (items x bands), signatures end with the vectors."""
         first = self.count
         last = first + len(places)
         self.keys[first:last] = keys
         self.places[first:last] = places
-        self.signatures[first:last] = signatures
+        width, vector = self.signatures.shape[1], self.vectors.shape[1]
+        self.signatures[first:last] = signatures[:, :width]
+        self.vectors[first:last] = signatures[:, width : width + vector]
         hang_items(self.keys, first, last, self.heads, self.following)
         self.head[COUNT] = last

@@ -147,7 +147,9 @@ class RedisStore:
                 self._index.manifest, self._index.about = _unsealed(self._link, about), about
         return self._index.description
 
-    def describe(self, description: dict[str, Any], bands: int, signature_words: int) -> dict[str, Any]:
+    def describe(
+        self, description: dict[str, Any], bands: int, signature_words: int, vector_words: int
+    ) -> dict[str, Any]:
         """Say what the index is; what it is now, which is something else if somebody was faster."""
         self._check_writable()
         index = self._index

@@ -33,11 +33,16 @@ from lookalike.recipe import Recipe
 from lookalike.sketch.codes import CODE_WORDS, codes_of_slots
 from lookalike.spec import C1, GOLDEN
 from lookalike.types import Dense, I64Array, Sets, U8Array, U32Array, U64Array
+from lookalike.verify.byte_rows import byte_rows, row_words
 from lookalike.verify.jaccard import sort_sets
+from lookalike.verify.products import MOST_COMPONENTS
+from lookalike.verify.selection import COSINE, EUCLIDEAN
 
 __all__ = ["EncodedItems", "QuerySets", "RowCodec"]
 
 _CUT = np.uint64(18)
+# Measures of vectors for which products of bytes tell what cannot be near.
+_SCANNED = {"cosine": COSINE, "euclidean": EUCLIDEAN}
 
 
 class EncodedItems(NamedTuple):
@@ -123,12 +128,23 @@ class RowCodec:
             odd = sets.signatures
         keys = self._keys(found.keys, found.fingerprints, sizes)
         rows, starts = _with_fingerprints(rows, lengths, sizes, found.fingerprints)
-        return EncodedItems(rows, starts, sizes, keys, self._signatures(len(sizes), odd, found.codes))
+        return EncodedItems(rows, starts, sizes, keys, self._signatures(items, odd, found.codes))
 
     @property
     def signature_words(self) -> int:
         """How many words the signature of an item has: odd ones, of sets, and those of a code."""
         return ODD_WORDS * self.packs_sets + CODE_WORDS * bool(self.code_slots)
+
+    @property
+    def vector_words(self) -> int:
+        """How many words a vector rounded to bytes has, which follow its signature; 0 where there is none."""
+        dimensions = self.recipe.dimensions or 0
+        return row_words(dimensions) if self.scanned_as is not None and 0 < dimensions <= MOST_COMPONENTS else 0
+
+    @property
+    def scanned_as(self) -> int | None:
+        """What the scan of vectors calls the measure, if it has products of bytes for it."""
+        return _SCANNED.get(self.recipe.measure) if self.recipe.form == "vectors" and not self._slots else None
 
     @property
     def code_slots(self) -> int:
@@ -140,12 +156,15 @@ class RowCodec:
         """Whether codes have all bits of the items, so that they tell their distance."""
         return self._words and self.code_slots == self.recipe.dimensions
 
-    def _signatures(self, items: int, odd: U64Array | None, codes: U64Array | None) -> U64Array:
-        """The signatures of so many items."""
-        parts = [np.empty((items, 0), np.uint64)] if odd is None else [odd]
+    def _signatures(self, items: Represented, odd: U64Array | None, codes: U64Array | None) -> U64Array:
+        """The signatures of items, and their vectors rounded to bytes."""
+        parts = [np.empty((len(items), 0), np.uint64)] if odd is None else [odd]
         if self.code_slots:
             assert codes is not None, "items that are stored have codes"
             parts.append(codes)
+        if self.vector_words:
+            assert isinstance(items, Dense) and self.scanned_as is not None
+            parts.append(byte_rows(items.values, self.scanned_as))
         return np.concatenate(parts, axis=1)
 
     def query_sets(self, items: Sets) -> QuerySets:
@@ -211,7 +230,7 @@ class RowCodec:
         """Keys and signatures of stored items, made again."""
         keys = np.zeros((self.recipe.bands, len(sizes)), np.uint64)
         fingerprints = np.zeros((2, len(sizes)), np.uint64)
-        signatures = np.zeros((len(sizes), self.signature_words), np.uint64)
+        signatures = np.zeros((len(sizes), self.signature_words + self.vector_words), np.uint64)
         empty = np.flatnonzero(sizes == 0)
         for item in empty.tolist():
             fingerprints[:, item] = np.frombuffer(_bytes_at(int(addresses[item]), 16), np.uint64)
@@ -225,7 +244,7 @@ class RowCodec:
             sketch = self._measure.sketch(items)
             keys[:, full] = self._measure.band(sketch, items)
             odd = _odd_signatures(items.offsets, items.values) if self.packs_sets and isinstance(items, Sets) else None
-            signatures[full] = self._signatures(len(full), odd, self._measure.codes(sketch, items))
+            signatures[full] = self._signatures(items, odd, self._measure.codes(sketch, items))
         return self._keys(keys, fingerprints, sizes), signatures
 
 

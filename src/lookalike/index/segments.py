@@ -16,6 +16,8 @@ compared for nothing.
     places     uint64 [items]       where each item is stored (`item_places.py`)
     signatures uint64 [items, w]    of sets four words that are odd (`kernels/signatures.py`); then four words that are
                                     a code (`sketch/codes.py`), of all items that have sketches
+    vectors    uint64 [items, v]    vectors rounded to bytes (`verify/byte_rows.py`), where items are such; and some
+                                    bytes that are nothing's
 
 A directory takes half a byte to one byte for each entry, so 20 bands and the id take 140 bytes an item. Sorting by
 open addressing instead doubled the time of a query: it has a cache miss for each step.
@@ -34,6 +36,7 @@ from lookalike.kernels.addresses import address_of, u64_at
 from lookalike.kernels.jit import device, kernel
 from lookalike.kernels.kinds import array_of, int64, void
 from lookalike.types import I64Array, U8Array, U32Array, U64Array
+from lookalike.verify.byte_rows import ROW_SPARE
 
 __all__ = [
     "ENTRY",
@@ -78,6 +81,7 @@ class Segment:
     bits: int
     places: U64Array
     signatures: U64Array
+    vectors: U64Array
     fields: I64Array
 
     @property
@@ -89,8 +93,8 @@ class Segment:
         return zlib.crc32(self.data.data)
 
 
-def _lengths(items: int, bands: int, bits: int, width: int) -> list[int]:
-    """The bytes of header, directory, entries, places and signatures; each part begins at a multiple of 8."""
+def _lengths(items: int, bands: int, bits: int, width: int, vector: int) -> list[int]:
+    """The bytes of header, directory, entries, places, signatures and vectors; each begins at a multiple of 8."""
     parts = [
         8 * _HEADER,
         4 * bands * ((1 << bits) + 1),
@@ -98,34 +102,37 @@ def _lengths(items: int, bands: int, bits: int, width: int) -> list[int]:
         ENTRY * bands * items + 2,
         8 * items,
         8 * width * items,
+        8 * vector * items + (ROW_SPARE if vector else 0),
     ]
     return [(part + 7) // 8 * 8 for part in parts]
 
 
-def segment_bytes(items: int, bands: int, width: int) -> int:
-    """How large a segment is, with signatures of so many words."""
-    return sum(_lengths(items, bands, bucket_bits(items), width))
+def segment_bytes(items: int, bands: int, width: int, vector: int = 0) -> int:
+    """How large a segment is, with signatures and vectors of so many words."""
+    return sum(_lengths(items, bands, bucket_bits(items), width, vector))
 
 
 def open_segment(data: U8Array) -> Segment:
     """The segment that an array of bytes holds; what it says of itself has been checked against a checksum."""
     head = data[: 8 * _HEADER].view(np.uint64) if len(data) >= 8 * _HEADER else np.zeros(_HEADER, np.uint64)
-    items, bands, bits, width = (int(word) for word in head[1:5])
-    if int(head[0]) != _MAGIC or bits != bucket_bits(items) or sum(_lengths(items, bands, bits, width)) != len(data):
+    items, bands, bits, width, vector = (int(word) for word in head[1:6])
+    lengths = _lengths(items, bands, bits, width, vector)
+    if int(head[0]) != _MAGIC or bits != bucket_bits(items) or sum(lengths) != len(data):
         raise InputError("it is no segment, or not a whole one")
-    ends = np.cumsum(_lengths(items, bands, bits, width)).tolist()
+    ends = np.cumsum(lengths).tolist()
     places = data[ends[2] : ends[3]].view(np.uint64)
     signatures = data[ends[3] : ends[4]].view(np.uint64).reshape(items, width)
+    vectors = data[ends[4] : ends[4] + 8 * vector * items].view(np.uint64).reshape(items, vector)
     base = address_of(data)
     fields = np.array([items, bits, *(base + end for end in ends[:4]), 8 * width], np.int64)
-    return Segment(data, items, bands, bits, places, signatures, fields)
+    return Segment(data, items, bands, bits, places, signatures, vectors, fields)
 
 
-def _begin(data: U8Array, items: int, bands: int, width: int) -> tuple[Segment, U32Array, U8Array]:
+def _begin(data: U8Array, items: int, bands: int, width: int, vector: int) -> tuple[Segment, U32Array, U8Array]:
     """A segment whose header is written, with the directory and the entries that are to be filled."""
     bits = bucket_bits(items)
-    lengths = _lengths(items, bands, bits, width)
-    data[: 8 * _HEADER].view(np.uint64)[:] = [_MAGIC, items, bands, bits, width, 0, 0, 0]
+    lengths = _lengths(items, bands, bits, width, vector)
+    data[: 8 * _HEADER].view(np.uint64)[:] = [_MAGIC, items, bands, bits, width, vector, 0, 0]
     (first, second, third) = np.cumsum(lengths).tolist()[:3]
     directory = data[first : first + 4 * bands * ((1 << bits) + 1)].view(np.uint32).reshape(bands, -1)
     return open_segment(data), directory, data[second:third]
@@ -215,22 +222,26 @@ def merge_band(segments, firsts, numbers, band, bits, directory, entries, start)
     directory[0] = 0
 
 
-def build_segment(data: U8Array, keys: U64Array, places: U64Array, signatures: U64Array) -> Segment:
+def build_segment(
+    data: U8Array, keys: U64Array, places: U64Array, signatures: U64Array, vectors: U64Array | None = None
+) -> Segment:
     """Make a segment of `segment_bytes` in `data`: keys are (bands x items)."""
     bands, items = keys.shape
-    segment, directory, entries = _begin(data, items, bands, signatures.shape[1])
+    vectors = np.empty((items, 0), np.uint64) if vectors is None else vectors
+    segment, directory, entries = _begin(data, items, bands, signatures.shape[1], vectors.shape[1])
     for band in range(bands):
         build_band(np.ascontiguousarray(keys[band]), segment.bits, directory[band], entries, ENTRY * band * items)
     segment.places[:] = places
     segment.signatures[:] = signatures
+    segment.vectors[:] = vectors
     return segment
 
 
 def merge_segments(data: U8Array, sources: list[Segment], kept: list[U32Array]) -> Segment:
     """Make one segment of several in `data`: kept[s] has the items of segment s that stay, ascending."""
     items = sum(len(each) for each in kept)
-    width = sources[0].signatures.shape[1]
-    segment, directory, entries = _begin(data, items, sources[0].bands, width)
+    width, vector = sources[0].signatures.shape[1], sources[0].vectors.shape[1]
+    segment, directory, entries = _begin(data, items, sources[0].bands, width, vector)
     firsts = np.cumsum([0, *(source.items for source in sources)])
     numbers = np.full(int(firsts[-1]), _GONE, np.uint32)
     ends = np.cumsum([0, *map(len, kept)])
@@ -238,6 +249,7 @@ def merge_segments(data: U8Array, sources: list[Segment], kept: list[U32Array]) 
         numbers[first + each] = np.arange(begin, end, dtype=np.uint32)
         segment.places[begin:end] = source.places[each]
         segment.signatures[begin:end] = source.signatures[each]
+        segment.vectors[begin:end] = source.vectors[each]
     fields = np.stack([source.fields for source in sources])
     for band in range(segment.bands):
         merge_band(fields, firsts[:-1], numbers, band, segment.bits, directory[band], entries, ENTRY * band * items)

@@ -2,6 +2,10 @@
 
 The number of items is right while somebody writes. A process that ends as it should leaves a mark that it made of the
 number. Where the mark is not that of the number, nobody closed the index, or the page is damaged: items are counted.
+
+To count them is to look at every record, a microsecond each, unless nothing was ever removed: then there are as many as
+have been listed. Another mark tells that. It is there from the first item on, and goes, on the disk as well, before
+anything is removed; so where it is found, it is right, whatever has happened since.
 """
 
 from __future__ import annotations
@@ -12,8 +16,8 @@ from lookalike.types import U64Array
 
 __all__ = ["ITEMS", "SharedState"]
 
-_GENERATION, ITEMS, _CLEAN, _REMOVED = range(4)
-_MARK = 0x6C6F_6F6B_616C_696B
+_GENERATION, ITEMS, _CLEAN, _REMOVED, _NEVER = range(5)
+_MARK, _NEVER_MARK = 0x6C6F_6F6B_616C_696B, 0x6E65_7665_7220_2D31
 
 
 class SharedState:
@@ -53,14 +57,28 @@ class SharedState:
         """Somebody writes from now on, and has counted the items where the count was not to be relied on."""
         if counted is not None:
             self.words[ITEMS] = counted
-            # Something may have been removed, and that not be known.
-            self.removed(1)
+            if not self.never_removed:
+                # Something may have been removed, and that not be known.
+                self.removed(1)
         self.words[_CLEAN] = 0
 
     @property
     def has_removed(self) -> bool:
         """Whether anything was ever removed."""
         return bool(self.words[_REMOVED])
+
+    @property
+    def never_removed(self) -> bool:
+        """Whether it is certain that nothing was ever removed."""
+        return int(self.words[_NEVER]) == _NEVER_MARK
+
+    def has_no_items(self) -> None:
+        """There is nothing yet that could have been removed."""
+        self.words[_NEVER] = _NEVER_MARK
+
+    def will_remove(self) -> None:
+        """Something is going to be removed, as soon as this is on the disk."""
+        self.words[_NEVER] = 0
 
     def removed(self, count: int) -> None:
         """So many items are about to be removed."""

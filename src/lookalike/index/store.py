@@ -63,7 +63,9 @@ class Store(Protocol):
         """What is known of the index itself: options, and the recipe, or None before the first item."""
         ...
 
-    def describe(self, description: dict[str, Any], bands: int, signature_words: int) -> dict[str, Any]:
+    def describe(
+        self, description: dict[str, Any], bands: int, signature_words: int, vector_words: int
+    ) -> dict[str, Any]:
         """Say what the index is; what it is now, which is something else if somebody was faster."""
         ...
 

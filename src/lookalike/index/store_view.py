@@ -13,7 +13,7 @@ from lookalike.index.segments import SEGMENT_FIELDS, Segment
 from lookalike.kernels.addresses import address_of
 from lookalike.types import I64Array, U64Array
 
-__all__ = ["Candidates", "View"]
+__all__ = ["Candidates", "View", "log_view"]
 
 
 class Candidates(NamedTuple):
@@ -60,6 +60,13 @@ class View(VolumeView):
             addresses.append(address_of(signatures) + 8 * width * numbers if width else 0 * numbers)
         return np.concatenate(places), np.concatenate(addresses)
 
+    def vectors(self) -> list[U64Array]:
+        """The vectors rounded to bytes of the items of each of the parts."""
+        found = [each.vectors for each in self.segments]
+        if self.table is not None:
+            found.append(self.table.vectors)
+        return found
+
     def parts(self) -> list[tuple[U64Array, U64Array]]:
         """The places and signatures of the items of each segment, and of the table."""
         parts = [(each.places, each.signatures) for each in self.segments]
@@ -67,3 +74,9 @@ class View(VolumeView):
             count = self.table.count
             parts.append((self.table.places[:count], self.table.signatures[:count]))
         return parts
+
+
+def log_view(view: VolumeView) -> View:
+    """The view of a log, in which kernels look for themselves."""
+    assert isinstance(view, View)
+    return view

@@ -325,6 +325,14 @@ class DedupOptions(ConfigOptions, ReadOptions, Watching, total=False):
         ),
     ]
     add: Annotated[bool, Option("Add what is kept to the index that `against` names.", default=False, panel=MATCHING)]
+    replace: Annotated[
+        bool,
+        Option(
+            "With `add`: put what is kept in the place of what has its id in the index.",
+            default=False,
+            panel=MATCHING,
+        ),
+    ]
     payload: Annotated[
         Sequence[str] | None,
         Option(

@@ -33,6 +33,7 @@ def known_report(found: Found) -> dict[str, Any]:
         "removed_among_new": counts.items - kept - removed,
         "kept": kept,
         "added": kept - _cannot_be_added(found) if known.grows else None,
+        "replaced": known.replaced,
     }
     audit = found.sketched.known_audit
     if audit is not None and len(audit.rows):
@@ -49,6 +50,8 @@ def _statement(data: dict[str, Any]) -> str:
     kept = f"{data['kept']:,} kept"
     if data["added"] is not None:
         kept += f", {data['added']:,} added"
+    if data["replaced"] is not None:
+        kept += f", of which {data['replaced']:,} in the place of what had their ids"
     return (
         f"of {counted(data['new'], 'new item')}, {data['removed']:,} removed because they were seen before (in "
         f"{data['name']}, {counted(data['items'], 'item')}), {data['removed_among_new']:,} removed as duplicates of "

@@ -30,7 +30,7 @@ import llvmlite.binding as llvm
 import numpy as np
 from llvmlite import ir
 
-from lookalike.kernels.jit import intrinsic, kernel
+from lookalike.kernels.jit import device, intrinsic, kernel
 from lookalike.kernels.later import cgutils, types
 from lookalike.types import F32Array, F64Array, I32Array
 
@@ -38,14 +38,17 @@ __all__ = [
     "BYTES_PAY",
     "LANES",
     "MOST_COMPONENTS",
+    "WIDTH",
     "Bytes",
     "byte_products",
+    "byte_sums",
     "float_products",
     "pack_bytes",
     "pack_floats",
     "packed_floats",
     "padded",
     "products_of",
+    "rounded_by",
 ]  # fmt: skip
 
 
@@ -63,11 +66,11 @@ def _features() -> set[str]:
 
 
 _FEATURES = _features()
-_WIDTH = 16 if "avx512f" in _FEATURES else 8 if "avx" in _FEATURES else 4
+WIDTH = 16 if "avx512f" in _FEATURES else 8 if "avx" in _FEATURES else 4
 # Of 32 registers 24 hold sums, of 16 registers 12.
 _ROWS = 4 if "avx" in _FEATURES and "avx512f" not in _FEATURES else 8
 _PARTS = 3
-_TILE = _PARTS * _WIDTH
+_TILE = _PARTS * WIDTH
 BYTES_PAY = "avx512vnni" in _FEATURES or "avxvnni" in _FEATURES
 
 _FLOATS = "Array(float32,1,'C',readonly=True)"
@@ -104,7 +107,7 @@ class _Emit:
         undefined = ir.Constant(kind, ir.Undefined)
         one = self.builder.insert_element(undefined, value, ir.Constant(ir.IntType(32), 0))
         return self.builder.shuffle_vector(
-            one, undefined, ir.Constant(ir.VectorType(ir.IntType(32), _WIDTH), [0] * _WIDTH)
+            one, undefined, ir.Constant(ir.VectorType(ir.IntType(32), WIDTH), [0] * WIDTH)
         )
 
     def sums(self, first: list[Any]) -> list[list[Any]]:
@@ -120,6 +123,25 @@ class _Emit:
         return self.builder.call(cgutils.get_or_insert_function(self.builder.module, kind, name), arguments)
 
 
+def byte_sums(builder: Any, total: Any, unsigned: Any, signed: Any) -> Any:
+    """total + Σ of the products of the four bytes in each word of two vectors, the one unsigned, the other signed."""
+    kind = total.type
+    if BYTES_PAY:
+        wanted = ir.FunctionType(kind, [kind] * 3)
+        name = f"llvm.x86.avx512.vpdpbusd.{32 * WIDTH}"
+        called = cgutils.get_or_insert_function(builder.module, wanted, name)
+        return builder.call(called, [total, unsigned, signed])
+
+    def constant(value: int) -> Any:
+        return ir.Constant(kind, [value] * WIDTH)
+
+    for byte in range(4):
+        x = builder.and_(builder.lshr(unsigned, constant(8 * byte)), constant(255))
+        y = builder.ashr(builder.shl(signed, constant(24 - 8 * byte)), constant(24))
+        total = builder.add(total, builder.mul(x, y))
+    return total
+
+
 @intrinsic
 def _float_tile(
     typingctx: Any, rows: Any, row: Any, columns: Any, column: Any, d: Any, near: Any, place: Any, step: Any
@@ -130,19 +152,19 @@ def _float_tile(
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         rows, row, columns, column, d, near, place, step = arguments
         emit = _Emit(context, builder, signature.args)
-        kind = ir.VectorType(ir.FloatType(), _WIDTH)
-        sums = emit.sums([ir.Constant(kind, [0.0] * _WIDTH)] * _PARTS)
+        kind = ir.VectorType(ir.FloatType(), WIDTH)
+        sums = emit.sums([ir.Constant(kind, [0.0] * WIDTH)] * _PARTS)
         with cgutils.for_range(builder, d) as loop:
             before = emit.times(loop.index, LANES)
-            theirs = [emit.load(kind, emit.at(2, columns, column, before, p * _WIDTH)) for p in range(_PARTS)]
+            theirs = [emit.load(kind, emit.at(2, columns, column, before, p * WIDTH)) for p in range(_PARTS)]
             for r in range(_ROWS):
                 ours = emit.spread(kind, builder.load(emit.at(0, rows, row, before, r)))
                 for part, total in zip(theirs, sums[r], strict=True):
-                    added = emit.call(f"llvm.fmuladd.v{_WIDTH}f32", ours, part, builder.load(total))
+                    added = emit.call(f"llvm.fmuladd.v{WIDTH}f32", ours, part, builder.load(total))
                     builder.store(added, total)
         for r in range(_ROWS):
             for p in range(_PARTS):
-                emit.store(builder.load(sums[r][p]), emit.at(5, near, place, emit.times(step, r), p * _WIDTH))
+                emit.store(builder.load(sums[r][p]), emit.at(5, near, place, emit.times(step, r), p * WIDTH))
         return context.get_dummy_value()
 
     return signature, codegen
@@ -163,35 +185,23 @@ def _byte_tile(
         rows, row, row_scales, row_number, columns, column, scales, starts, number, words, near, place, step = arguments
         emit = _Emit(context, builder, signature.args)
         word = ir.IntType(32)
-        kind, floats = ir.VectorType(word, _WIDTH), ir.VectorType(ir.FloatType(), _WIDTH)
+        kind, floats = ir.VectorType(word, WIDTH), ir.VectorType(ir.FloatType(), WIDTH)
 
-        def constant(value: int) -> Any:
-            return ir.Constant(kind, [value] * _WIDTH)
-
-        def multiplied(total: Any, ours: Any, theirs: Any) -> Any:
-            if BYTES_PAY:
-                return emit.call(f"llvm.x86.avx512.vpdpbusd.{32 * _WIDTH}", total, ours, theirs)
-            for byte in range(4):
-                x = builder.and_(builder.lshr(ours, constant(8 * byte)), constant(255))
-                y = builder.ashr(builder.shl(theirs, constant(24 - 8 * byte)), constant(24))
-                total = builder.add(total, builder.mul(x, y))
-            return total
-
-        sums = emit.sums([emit.load(kind, emit.at(7, starts, number, p * _WIDTH)) for p in range(_PARTS)])
+        sums = emit.sums([emit.load(kind, emit.at(7, starts, number, p * WIDTH)) for p in range(_PARTS)])
         with cgutils.for_range(builder, words) as loop:
             before = emit.times(loop.index, LANES)
-            theirs = [emit.load(kind, emit.at(4, columns, column, before, p * _WIDTH)) for p in range(_PARTS)]
+            theirs = [emit.load(kind, emit.at(4, columns, column, before, p * WIDTH)) for p in range(_PARTS)]
             for r in range(_ROWS):
                 unsigned = builder.xor(builder.load(emit.at(0, rows, row, before, r)), ir.Constant(word, 0x80808080))
                 ours = emit.spread(kind, unsigned)
                 for part, total in zip(theirs, sums[r], strict=True):
-                    builder.store(multiplied(builder.load(total), ours, part), total)
+                    builder.store(byte_sums(builder, builder.load(total), ours, part), total)
         for r in range(_ROWS):
             ours = emit.spread(floats, builder.load(emit.at(2, row_scales, row_number, r)))
             for p in range(_PARTS):
-                both = builder.fmul(emit.load(floats, emit.at(6, scales, number, p * _WIDTH)), ours)
+                both = builder.fmul(emit.load(floats, emit.at(6, scales, number, p * WIDTH)), ours)
                 value = builder.fmul(builder.sitofp(builder.load(sums[r][p]), floats), both)
-                emit.store(value, emit.at(10, near, place, emit.times(step, r), p * _WIDTH))
+                emit.store(value, emit.at(10, near, place, emit.times(step, r), p * WIDTH))
         return context.get_dummy_value()
 
     return signature, codegen
@@ -240,17 +250,24 @@ def pack_floats(vectors, packed):
             packed[base + c * LANES] = vectors[i, c] if i < n else np.float32(0.0)
 
 
+@device
+def rounded_by(vectors, i):
+    """The scale by which vector i is rounded to bytes, and 1 / scale; 0 both if it is too short."""
+    most = np.float32(0.0)
+    for c in range(vectors.shape[1]):
+        most = max(most, abs(vectors[i, c]))
+    inverse = np.float32(127.0) / most if most > _LEAST else np.float32(0.0)
+    scale = most / np.float32(127.0) if most > _LEAST else np.float32(0.0)
+    return scale, inverse
+
+
 @kernel("void(Array(float32,2,'C',readonly=True), int32[::1], float32[::1], int32[::1], float64[::1])")
 def pack_bytes(vectors, packed, scales, starts, errors):
     """The vectors rounded to bytes, side by side; errors[i] is how far that is from vector i."""
     n, d = vectors.shape
     words = (d + 3) // 4
     for i in range(n):
-        most = np.float32(0.0)
-        for c in range(d):
-            most = max(most, abs(vectors[i, c]))
-        inverse = np.float32(127.0) / most if most > _LEAST else np.float32(0.0)
-        scale = most / np.float32(127.0) if most > _LEAST else np.float32(0.0)
+        scale, inverse = rounded_by(vectors, i)
         base = (i // LANES) * LANES * words + i % LANES
         total, lost = 0, 0.0
         for word in range(words):

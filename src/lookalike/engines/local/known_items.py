@@ -71,6 +71,11 @@ class KnownItems(Protocol):
         ...
 
     @property
+    def replaced(self) -> int | None:
+        """How many of its items are replaced by new ones of the same id; None where none may be."""
+        ...
+
+    @property
     def recipe(self) -> Recipe:
         """How its items became sketches."""
         ...

@@ -21,6 +21,7 @@ def known(report: Fields) -> Section | None:
         ["duplicates of one another", "removed_among_new", "removed for a new item"],
         ["kept", "kept", "like nothing that is known, and like no new item that is kept"],
         ["added", "added", "known from now on"],
+        ["replaced", "replaced", "of these, in the place of a known item with the same id"],
     ]
     shown = [
         [title, why, whole(count(data, field)), of_all(count(data, field), new)]
