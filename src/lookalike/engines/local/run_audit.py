@@ -14,6 +14,7 @@ from lookalike.certify.audit import Audit, Audited
 from lookalike.certify.overlap_audit import OverlapAudit
 from lookalike.certify.row_audit import RowAudit
 from lookalike.config import Config
+from lookalike.engines.evidence import ROW_SHARE
 from lookalike.key import sketch_seed
 from lookalike.measure_table import AuditKind
 from lookalike.measures import Judge, Measure
@@ -23,8 +24,6 @@ __all__ = ["Auditing"]
 
 # A set of more elements would fill the sample alone.
 _LONGEST = 1 << 20
-# Without an index every sampled item is compared with every other: this much fewer of them take as long.
-_ROW_SHARE = 4
 
 
 class Auditing:
@@ -51,7 +50,7 @@ class Auditing:
                 config.threshold, sample=config.audit, seed=sketch_seed(config.seed), probe_from=probe_from
             )
         else:
-            self._audit = self._rows(judge, max(1, config.audit // _ROW_SHARE), sketch_seed(config.seed), probe_from)
+            self._audit = self._rows(judge, max(1, config.audit // ROW_SHARE), sketch_seed(config.seed), probe_from)
 
     def add(self, first: int, items: Sets | Dense) -> int:
         """Let the items first, first + 1, … pass by; how many of them are too large to be looked at."""
