@@ -98,4 +98,6 @@ def _config(verb: str, table: Any, options: Mapping[str, Any]) -> Config:
     for name in ("against", "add", "payload"):
         if options.get(name):
             raise OptionError(f"{name} is not supported on Spark yet: leave it out, or run it on one machine")
-    return make_config(**{name: value for name, value in options.items() if name in entries(ConfigOptions)})
+    given = {name: value for name, value in options.items() if name in entries(ConfigOptions)}
+    # A task has one core.
+    return make_config(**given | {"threads": 1})

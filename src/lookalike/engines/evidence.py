@@ -13,8 +13,10 @@ from lookalike.scale import Scale
 from lookalike.theory import Plan
 from lookalike.types import BoolArray, F64Array, I64Array
 
-__all__ = ["Evidence", "chance_of", "histogram_bins", "histogram_steps"]
+__all__ = ["ROW_SHARE", "Evidence", "chance_of", "histogram_bins", "histogram_steps"]
 
+# An audit without an index compares every sampled item with every other: this much fewer of them take as long.
+ROW_SHARE = 4
 # Columns of the histogram: a hundredth of a similarity, or so many up to the largest distance that counts.
 _BIN = 0.01
 _STEPS = 50

@@ -37,20 +37,15 @@ def told(report: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in report.items() if name not in ("stages", "checked_items", "checked_pairs")}
 
 
-CASES: dict[str, dict[str, Any]] = {
-    "bands that miss much, with an audit that finds it": {"threshold": 0.5, "shingle": "word:2", "bands": 4, "rows": 4},
-    "every pair compared, by groups": {"threshold": 0.5, "shingle": "word:2", "group_by": "group"},
-}
-
-
-@pytest.mark.parametrize("options", CASES.values(), ids=CASES)
-def test_with_ids_the_order_of_rows_does_not_matter(spark: SparkSession, options: dict[str, Any]) -> None:
+def test_with_ids_the_order_of_rows_does_not_matter(spark: SparkSession) -> None:
+    """With groups, bands that miss much, and an audit that finds it."""
     table = rows()
+    options: dict[str, Any] = {"threshold": 0.5, "shingle": "word:2", "bands": 4, "rows": 4, "group_by": "group"}
     local = lookalike.pairs(table, column="text", id="id", **options)
     frame = spark.createDataFrame(table).repartition(5)
     found = lookalike.spark.pairs(frame, column="text", id="id", **options)
     assert listed(found.table) == sorted(local)
-    assert len(found) == len(local) > 100
+    assert len(found) == len(local) > 50
     assert found.plan == local.plan
     assert told(found.report) == told(local.report)
 

@@ -16,6 +16,7 @@ from lookalike.certify.overlap_audit import OverlapAudit
 from lookalike.certify.row_audit import RowAudit
 from lookalike.certify.sample_index import extent_of
 from lookalike.config import Config
+from lookalike.engines.evidence import ROW_SHARE
 from lookalike.key import sketch_seed
 from lookalike.measure_table import AuditKind
 from lookalike.measures import Judge, Measure, Represented
@@ -25,8 +26,6 @@ __all__ = ["Auditing", "auditable"]
 
 # A set of more elements would fill the sample alone.
 _LONGEST = 1 << 20
-# Without an index every sampled item is compared with every other: this much fewer of them take as long.
-_ROW_SHARE = 4
 # To audit a text takes a sixth of what it takes to read and sketch it, so one thread for so many others is enough, as
 # long as nobody has to wait for it.
 _OTHERS_EACH = 4
@@ -57,7 +56,7 @@ class Auditing:
                 config.threshold, sample=config.audit, seed=sketch_seed(config.seed), probe_from=probe_from
             )
         else:
-            self._audit = self._rows(judge, max(1, config.audit // _ROW_SHARE), sketch_seed(config.seed), probe_from)
+            self._audit = self._rows(judge, max(1, config.audit // ROW_SHARE), sketch_seed(config.seed), probe_from)
 
     def add(self, first: int, items: Sets | Dense) -> None:
         """Let the items first, first + 1, … pass by, as `auditable` gives them."""

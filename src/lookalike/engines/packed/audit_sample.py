@@ -14,11 +14,17 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from lookalike.certify.audit import Audit, Audited
+from lookalike.certify.overlap_audit import OverlapAudit
 from lookalike.certify.ranks import ranks_of
+from lookalike.certify.row_audit import RowAudit
 from lookalike.config import Config
+from lookalike.engines.evidence import ROW_SHARE
 from lookalike.engines.packed.blobs import Arrays1D
 from lookalike.engines.packed.numbering import Numbering
 from lookalike.key import sketch_seed
+from lookalike.measure_table import AuditKind
+from lookalike.measures import measure_of
+from lookalike.recipe import Recipe
 from lookalike.types import I64Array, Sets, U64Array
 from lookalike.verify.verifier import HeldRows
 
@@ -42,13 +48,15 @@ def _ranked(total: int, seed: int, limit: int) -> Iterator[tuple[I64Array, U64Ar
 
 
 def sample_state(
-    config: Config, total: int, full: int, rows_of: Callable[[I64Array], tuple[I64Array, HeldRows]]
+    config: Config, recipe: Recipe, total: int, full: int, rows_of: Callable[[I64Array], tuple[I64Array, HeldRows]]
 ) -> Arrays1D:
-    """The sample of so many items, of which so many have elements, as `Audit.from_state` takes it.
+    """The sample of so many items, of which so many have elements, as `RunningAudit` takes it.
 
     `rows_of` gives the rows of the items in some places: those of them that there are, ascending, and their rows.
     """
-    seed, most = sketch_seed(config.seed), 2 * config.audit
+    indexed = recipe.traits.audit is AuditKind.INDEX
+    sample = config.audit if indexed else max(1, config.audit // ROW_SHARE)
+    seed, most = sketch_seed(config.seed), 2 * sample
     halvings = max(0, int(np.floor(np.log2(max(1, full) / (_SPARE * most)))))
     while True:
         found = list(_ranked(total, seed, (2**64 - 1) >> halvings))
@@ -56,7 +64,7 @@ def sample_state(
         ranks = np.concatenate([np.empty(0, np.uint64), *(each[1] for each in found)])
         items, rows = rows_of(places)
         sizes = np.diff(rows.offsets)
-        audited = (sizes > 0) & (sizes <= LONGEST)
+        audited = (sizes > 0) & (sizes <= LONGEST) if indexed else sizes > 0
         inside = ranks[np.searchsorted(places, items)]
         if halvings and int(audited.sum()) <= most:
             # Rarer ranks than there should be: the sample is larger.
@@ -67,40 +75,56 @@ def sample_state(
         chosen = np.flatnonzero(audited & (inside <= np.uint64((2**64 - 1) >> halvings)))
         offsets, values = rows.gather(chosen)
         longest = int(np.diff(offsets).max(initial=0))
-        settings = [config.audit, 0, _MOST, total, halvings, longest]
         return {
-            "threshold": np.array([config.threshold]),
+            "halvings": np.array([halvings], np.int64),
             "seed": np.array([seed], np.uint64),
-            "settings": np.array(settings, np.int64),
             "seen": np.array([full, total - full, full], np.int64),
             "items": items[chosen],
             "ranks": inside[chosen],
             "groups": np.zeros(len(chosen), np.uint64),
             "matches": np.zeros(len(chosen), np.int64),
             "offsets": offsets,
-            "values": values,
             "left": np.empty(0, np.int64),
             "right": np.empty(0, np.int64),
+            # By their index, sets are found in another way than rows are.
+            "threshold": np.array([config.threshold]),
+            "settings": np.array([sample, 0, _MOST, total, halvings, longest], np.int64),
+            "values": values,
             "similarities": np.empty(0, np.float64),
+            "numbers": np.array([sample, 0, _MOST, halvings, full, full, total - full], np.int64),
+            "words": values,
+            "scores": np.empty(0, np.float64),
         }
 
 
 class RunningAudit:
     """The sample as one task has it."""
 
-    def __init__(self, state: Arrays1D, numbering: Numbering) -> None:
+    def __init__(self, state: Arrays1D, numbering: Numbering, recipe: Recipe, config: Config) -> None:
         self._state, self._numbering = state, numbering
-        self._audit = Audit.from_state(state)
+        self._kind = recipe.traits.audit
+        self._judge = measure_of(recipe).judge(config)
+        self._audit = self._made()
         self._last = -1
         self._found: list[Arrays1D] = []
+
+    def _made(self) -> Audit | RowAudit:
+        if self._kind is AuditKind.INDEX:
+            return Audit.from_state(self._state)
+        assert self._judge is not None
+        kind = OverlapAudit if self._kind is AuditKind.OVERLAP else RowAudit
+        return kind.from_state(self._judge, self._state)
 
     def look_at(self, items: I64Array, rows: HeldRows) -> None:
         """Compare the sets of consecutive items with the sample."""
         first = int(self._numbering.places(items[:1])[0])
         if first <= self._last:
             self._end()
-            self._audit = Audit.from_state(self._state)
+            self._audit = self._made()
         self._last = first
+        if isinstance(self._audit, RowAudit):
+            self._audit.probe(first, rows.offsets, rows.words)
+            return
         sizes, offsets, values = np.diff(rows.offsets), rows.offsets, rows.words
         if (sizes > LONGEST).any():
             offsets = np.concatenate([[0], np.cumsum(np.where(sizes > LONGEST, 0, sizes))]).astype(np.int64)
@@ -110,7 +134,8 @@ class RunningAudit:
 
     def _end(self) -> None:
         state = self._audit.state()
-        self._found.append({name: state[name] for name in ("matches", "left", "right", "similarities")})
+        found = {name: state[name] for name in ("matches", "left", "right")}
+        self._found.append(found | {"similarities": state["similarities" if "similarities" in state else "scores"]})
 
     def found(self) -> list[Arrays1D]:
         """What was found, for `audited_of`."""
@@ -135,7 +160,7 @@ def audited_of(state: Arrays1D, found: Sequence[Arrays1D]) -> Audited:
         right=right[first],
         similarities=similarities[first],
         full=int((matches > _MOST).sum()),
-        rate=0.5 ** int(state["settings"][4]),
+        rate=0.5 ** int(state["halvings"][0]),
         seen=seen,
         compared=compared,
         empty=empty,

@@ -80,7 +80,8 @@ def read_kinds(batches: Iterator[pa.RecordBatch], kinds: Sequence[str]) -> Itera
     """(p, the blobs that stand there by their kinds) of each row."""
     for batch in batches:
         places = batch.column(batch.schema.get_field_index(PLACE)).to_pylist()
-        columns = {kind: batch.column(batch.schema.get_field_index(kind)) for kind in kinds}
+        there = (kind for kind in kinds if kind in batch.schema.names)
+        columns = {kind: batch.column(batch.schema.get_field_index(kind)) for kind in there}
         for row, place in enumerate(places):
             found = {}
             for kind, column in columns.items():

@@ -18,8 +18,9 @@ import pyarrow as pa
 
 from lookalike.certify.missed import JoinedTerms
 from lookalike.certify.recall import PairTally
-from lookalike.collide.buckets import Task
+from lookalike.collide.buckets import Buckets, Task
 from lookalike.collide.giant_bands import GiantBands
+from lookalike.collide.group import Groups, group
 from lookalike.config import Config
 from lookalike.engines.counts import Counts
 from lookalike.engines.evidence import chance_of
@@ -71,16 +72,19 @@ class GiantStage:
     kept: tuple[BoolArray, ...] = ()
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        _, found = of_one_task(batches, ["rows", "marks"])
+        _, found = of_one_task(batches, ["rows", "marks", "listed"])
         out, tallies = BatchWriter(KINDS), Tallies()
         if found["rows"]:
             items, rows, _ = read_rows(found["rows"])
             out.add("giants", 0, {"items": items})
             notes = self._notes(items, found["marks"])
-            if self.all_pairs:
+            judge = measure_of(self.recipe).judge(self.config)
+            assert judge is not None
+            if self.all_pairs and compares_elements(judge):
                 yield from self._join(items, rows, notes, out, tallies)
             else:
-                yield from self._cluster(items, rows, notes, out, tallies)
+                bands = self._bands(items, found["listed"])
+                yield from self._cluster(items, rows, bands, notes, out, tallies)
             if notes.terms is not None:
                 text = json.dumps(notes.terms.as_dict()).encode()
                 out.add("joined", 0, {"json": np.frombuffer(text, np.uint8)})
@@ -100,7 +104,21 @@ class GiantStage:
             tally = PairTally(chance_of(self.plan, self.config.scale), recipe.bands)
             chances = partial(_chances, tally, self.config.scale)
         copies = self.copies if len(self.copies) else np.ones(len(items), np.int64)
-        return _GiantNotes(len(items), places, copies, joined, chances)
+        return _GiantNotes(len(items), places, copies, joined, chances, limit=_AnyNumber() if self.all_pairs else None)
+
+    def _bands(self, items: I64Array, listed: list[Arrays1D]) -> list[Groups]:
+        """The buckets that the items share, band by band, where they are no sets that could be joined."""
+        if not listed:
+            return []
+        keys, numbers, bands = (np.concatenate([blob[name] for blob in listed]) for name in ("keys", "items", "bands"))
+        order = np.lexsort((numbers, bands))
+        keys, bands = keys[order], bands[order]
+        local = np.searchsorted(items, numbers[order]).astype(np.uint32)
+        found = []
+        for band in range(self.recipe.bands):
+            mine = bands == band
+            found.append(group(keys[mine], local[mine], np.zeros(len(items), np.bool_), most=len(items)))
+        return found
 
     def _join(
         self, items: I64Array, rows: HeldRows, notes: _GiantNotes, out: BatchWriter, tallies: Tallies
@@ -118,15 +136,17 @@ class GiantStage:
         notes.note_giants(_GiantItems(np.arange(len(items)), store, Verifier(judge, store)))
 
     def _cluster(
-        self, items: I64Array, rows: HeldRows, notes: _GiantNotes, out: BatchWriter, tallies: Tallies
-    ) -> Iterator[pa.RecordBatch]:
+        self, items: I64Array, rows: HeldRows, bands: list[Groups], notes: _GiantNotes, out: BatchWriter,
+        tallies: Tallies,
+    ) -> Iterator[pa.RecordBatch]:  # fmt: skip
         """As many matches as clusters need."""
         judge, store, config = measure_of(self.recipe).judge(self.config), _stored(rows), self.config
         assert judge is not None
         held = _GiantItems(np.arange(len(items)), store, Verifier(judge, store))
         rank = self.rank if len(self.rank) else None
         giants = GiantMatches(judge, notes, config.budget, config.limits, rank, config.cluster == "components")
-        led = giants.find(held, [], np.zeros(len(items), np.bool_), None)
+        large = np.full(len(items), bool(bands))
+        led = giants.find(held, bands, large, judge.likeness(*store.whole()) if bands else None)
         again = 0
         for kept in self.kept:
             again = giants.lead_again(led, kept)
@@ -183,6 +203,13 @@ class _BandsByPlace:
         return self.bands.number(np.searchsorted(self.places, items))
 
 
+class _AnyNumber:
+    """Lets any number of pairs pass: they are counted when all are there."""
+
+    def estimate(self, lists: Buckets, rows: I64Array, held: Any) -> None:
+        """Nothing is refused here."""
+
+
 @dataclass
 class _GiantNotes:
     """Keeps matches until all are there, and draws a sample of those that a join found (`engines/joined_pairs.py`)."""
@@ -193,7 +220,7 @@ class _GiantNotes:
     joined: JoinedPairs | None = None
     chances: Callable[[F64Array], F64Array] | None = None
     counts: Counts = field(default_factory=Counts)
-    limit: None = None
+    limit: _AnyNumber | None = None
     terms: JoinedTerms | None = None
     _found: list[tuple[I64Array, I64Array, F64Array]] = field(default_factory=list)
 

@@ -11,9 +11,20 @@ import pyarrow as pa
 from lookalike.engines.packed.blobs import Arrays1D, BatchWriter, blobs
 from lookalike.types import BoolArray, I64Array
 
-__all__ = ["FIND", "FindKeepers", "FindLeaders", "FindMatches", "FindRemoved", "FindSizes", "pairs_in"]
+__all__ = [
+    "FIND",
+    "LISTED",
+    "FindEntries",
+    "FindKeepers",
+    "FindLeaders",
+    "FindMatches",
+    "FindRemoved",
+    "FindSizes",
+    "pairs_in",
+]
 
 FIND = ("found",)
+LISTED = ("listed",)
 
 
 @dataclass(frozen=True)
@@ -54,6 +65,26 @@ class FindRemoved:
         """Which of them stay."""
         removed = np.concatenate([np.empty(0, np.int64), *(blob["leaders"] for blob in found)])
         return ~np.isin(self.leaders, removed)
+
+
+@dataclass(frozen=True)
+class FindEntries:
+    """Looks up the keys of some items, which ascend, for the task of the giants."""
+
+    items: I64Array
+    parts: int
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        out = BatchWriter(LISTED)
+        for _, blob in blobs(batches, "entries"):
+            numbers = blob["base"][0] + blob["items"].astype(np.int64)
+            mine = np.isin(numbers, self.items)
+            if mine.any():
+                bands = np.repeat(np.arange(len(blob["counts"]), dtype=np.uint16), blob["counts"])
+                found = {"items": numbers[mine], "keys": blob["keys"][mine], "bands": bands[mine]}
+                out.add("listed", self.parts, found)
+                yield from out.full()
+        yield from out.rest()
 
 
 @dataclass(frozen=True)

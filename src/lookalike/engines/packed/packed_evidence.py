@@ -42,7 +42,7 @@ def weigh_matches(job: PackedJob, found: PackedMatches) -> Weighed:
     both = carrier.exchange(carrier.together(found.all_matches(carrier), found.copies), parts)
     left = carrier.map(both, WeighLeft(parts), WEIGHED)
     right = carrier.exchange(carrier.together(left, found.copies), parts)
-    work = WeighRight(plan, job.recipe.bands, scale, not led, np.unique(_full_leaders(found)))
+    work = WeighRight(plan, job.recipe.bands, scale, job.joins and not led, np.unique(_full_leaders(found)))
     weighed = carrier.save("weights", carrier.map(right, work, WEIGHTS))
     counted, tallies = carrier.collect(weighed, "counts", "tally")
     counts = Tallies.merged(counted)
@@ -51,7 +51,7 @@ def weigh_matches(job: PackedJob, found: PackedMatches) -> Weighed:
         tally = PairTally(chance_of(plan, scale), job.recipe.bands)
         for blob in tallies:
             tally.merge(PairTally.from_state(chance_of(plan, scale), json.loads(blob["json"].tobytes())))
-        tally.giants = len(found.giants) > 0
+        tally.giants = job.joins and len(found.giants) > 0
         tally.joined = None if led else found.joined
     bins = {int(name.removeprefix("bin ")): count for name, count in counts.items() if name.startswith("bin ")}
     partners = {int(name.removeprefix("partners ")): n for name, n in counts.items() if name.startswith("partners ")}
@@ -79,9 +79,9 @@ def counts_of(job: PackedJob, found: PackedMatches, weighed: Weighed) -> Counts:
     told["largest_bucket"] = told.pop("largest bucket", 0)
     told["matches"] = told.get("matches", 0) + told.get("audit_matches", 0)
     told["audit_pairs"] = weighed.audit_pairs
-    if job.plan is not None and job.plan.exhaustive:
-        # All items were compared with all others: none of them because its bucket was too large.
-        told["giant_items"] = 0
+    if job.plan is not None and (job.plan.exhaustive or not job.joins):
+        # All items were compared with all others, or lists of them: none was joined because its bucket was too large.
+        told["giant_items"] = told["giant_buckets"] = 0
     return Counts(**{field.name: told.get(field.name, 0) for field in fields(Counts)})
 
 

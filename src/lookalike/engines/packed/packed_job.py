@@ -20,6 +20,7 @@ import numpy as np
 
 from lookalike.certify.audit import Audited
 from lookalike.certify.missed import JoinedTerms
+from lookalike.collide.group import PROBE
 from lookalike.config import Config
 from lookalike.engines.packed import (
     bucket_stage,
@@ -36,7 +37,15 @@ from lookalike.engines.packed.candidate_stage import REQUESTS, CandidateStage, m
 from lookalike.engines.packed.carrier import Carrier, StageWork, Table
 from lookalike.engines.packed.giant_stage import AUDIT, GiantStage, add_sure, name_items
 from lookalike.engines.packed.keep_keys import KeepKeys
-from lookalike.engines.packed.lookup_stage import FIND, FindLeaders, FindMatches, FindSizes, pairs_in
+from lookalike.engines.packed.lookup_stage import (
+    FIND,
+    LISTED,
+    FindEntries,
+    FindLeaders,
+    FindMatches,
+    FindSizes,
+    pairs_in,
+)
 from lookalike.engines.packed.numbering import Numbering, chunk_of_item
 from lookalike.engines.packed.order_stage import ORDERED, FindOrders
 from lookalike.engines.packed.ship_stage import ShipStage, read_rows
@@ -46,6 +55,7 @@ from lookalike.engines.packed.unfold_stage import COUNTED, HALF, UnfoldLeft, Unf
 from lookalike.engines.packed.verify_stage import VerifyStage
 from lookalike.errors import InputError
 from lookalike.items.from_rows import Items
+from lookalike.measures import measure_of
 from lookalike.recipe import Recipe
 from lookalike.theory import Plan
 from lookalike.types import BoolArray, I64Array
@@ -108,6 +118,12 @@ class PackedJob:
     all_pairs: bool = True
     keep: KeepKeys | None = None
 
+    @property
+    def joins(self) -> bool:
+        """Whether items of large buckets can be joined by rare elements."""
+        judge = measure_of(self.recipe).judge(self.config)
+        return judge is not None and judge.has_elements
+
     def match(self, rows: Table) -> PackedMatches:
         """From numbered rows of the input to matches."""
         carrier, items, config = self.carrier, self.items, self.config
@@ -129,7 +145,7 @@ class PackedJob:
         )  # fmt: skip
         if self.plan is None:
             return found
-        found = self._verify(found, met)
+        found = self._verify(found, met, carrier.only(sketched, "entries"))
         return found if found.audited is None else self._with_audited(found, found.audited)
 
     def unfold(self, found: PackedMatches) -> tuple[Table, StageWork]:
@@ -147,7 +163,9 @@ class PackedJob:
         """The pairs that share a bucket, and identical items under their first."""
         carrier, limits = self.carrier, self.config.limits
         whole = self.plan is not None and self.plan.exhaustive
-        work = BucketStage(self.parts, self.recipe.bands, limits.bucket, whole)
+        # Buckets that cannot be joined are compared pair by pair, but for very large ones where leaders may see to it.
+        most = limits.bucket if self.joins else PROBE if self.all_pairs else limits.row_bucket
+        work = BucketStage(self.parts, self.recipe.bands, most, whole)
         met = carrier.save("buckets", carrier.map(carrier.exchange(entries, self.parts), work, bucket_stage.KINDS))
         clashes, told = carrier.collect(met, "clashes", "counts")
         if clashes:
@@ -161,7 +179,7 @@ class PackedJob:
         counts |= Tallies.merged(told)
         return met
 
-    def _verify(self, found: PackedMatches, met: Table) -> PackedMatches:
+    def _verify(self, found: PackedMatches, met: Table, entries: Table) -> PackedMatches:
         """The matches among pairs and in giant buckets, and what the audit found."""
         carrier, parts, counts = self.carrier, self.parts, found.counts
         pairs = carrier.only(met, "pairs", "giants")
@@ -177,6 +195,9 @@ class PackedJob:
             return found
         _check_giants(counts["giant_items"], found.sizes)
         sent = carrier.together(carrier.at(carrier.only(shipped, "rows"), parts), marks)
+        if not self.joins and self.recipe.bands:
+            sent = carrier.together(sent, carrier.map(entries, FindEntries(self._giants(sent), parts), LISTED))
+            sent = carrier.save("large buckets", sent)
         found = replace(found, sent=sent)
         giants = self.join_giants(found, "giants")
         counted, named, joined = carrier.collect(giants, "counts", "giants", "joined")
@@ -200,7 +221,9 @@ class PackedJob:
         asked = carrier.exchange(carrier.only(candidates, "requests"), parts)
         requests = carrier.save(f"{name}requests", carrier.map(asked, merge_requests, REQUESTS))
         beside = carrier.meet(found.rows, requests, every=sample is not None)
-        shipped = carrier.map(beside, ShipStage(parts, found.numbering, sample), ship_stage.KINDS)
+        shipped = carrier.map(
+            beside, ShipStage(self.recipe, self.config, parts, found.numbering, sample), ship_stage.KINDS
+        )
         shipped = carrier.save(f"{name}shipped", shipped)
         return carrier.only(candidates, "pairs"), carrier.only(candidates, "marks"), shipped
 
@@ -216,8 +239,7 @@ class PackedJob:
         """The matches of the task of the giants; `kept` is who was kept, each time that leaders looked again."""
         carrier = self.carrier
         assert self.plan is not None, "items are compared"
-        sent = carrier.map(carrier.exchange(carrier.only(found.sent, "rows"), 1), name_items, ("giants",))
-        giants = np.unique(np.concatenate([blob["items"] for blob in carrier.collect(sent, "giants")[0]]))
+        giants = self._giants(found.sent)
         sizes = FindSizes(giants)
         copies = sizes.sizes(carrier.collect(carrier.map(found.copies, sizes, FIND), "found")[0])
         work = GiantStage(
@@ -225,6 +247,12 @@ class PackedJob:
             self._giant_rank(found, giants), kept,
         )  # fmt: skip
         return carrier.save(name, carrier.map(carrier.exchange(found.sent, 1), work, giant_stage.KINDS))
+
+    def _giants(self, sent: Table) -> I64Array:
+        """The items whose rows were sent to the task of the giants."""
+        carrier = self.carrier
+        named = carrier.map(carrier.exchange(carrier.only(sent, "rows"), 1), name_items, ("giants",))
+        return np.unique(np.concatenate([blob["items"] for blob in carrier.collect(named, "giants")[0]]))
 
     def _sample(self, rows: Table, numbering: Numbering, counts: dict[str, int]) -> Arrays1D:
         """The sample of the audit."""
@@ -236,12 +264,14 @@ class PackedJob:
                 mine = items[chunk_of_item(items) == chunk]
                 out.add("requests", chunk, {"items": mine, "tasks": np.zeros(len(mine), np.uint32)})
             beside = self.carrier.meet(rows, self.carrier.made(list(out.rest()), REQUESTS), every=False)
-            shipped = self.carrier.map(beside, ShipStage(self.parts, numbering), ship_stage.KINDS)
+            shipped = self.carrier.map(
+                beside, ShipStage(self.recipe, self.config, self.parts, numbering), ship_stage.KINDS
+            )
             found, held, _ = read_rows(self.carrier.collect(shipped, "rows")[0])
             return numbering.places(found), held
 
         left_out = counts.get("empty", 0) + counts.get("unaudited_items", 0)
-        return sample_state(self.config, numbering.total, counts["items"] - left_out, rows_of)
+        return sample_state(self.config, self.recipe, numbering.total, counts["items"] - left_out, rows_of)
 
     def _with_audited(self, found: PackedMatches, audited: Audited) -> PackedMatches:
         """The same with the pairs that only the audit found, unless leaders left out others; and which those are."""

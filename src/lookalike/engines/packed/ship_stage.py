@@ -14,9 +14,11 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
+from lookalike.config import Config
 from lookalike.engines.packed.audit_sample import RunningAudit
 from lookalike.engines.packed.blobs import Arrays1D, BatchWriter, by_number, read_kinds
 from lookalike.engines.packed.numbering import Numbering
+from lookalike.recipe import Recipe
 from lookalike.types import I64Array, U32Array, U64Array
 from lookalike.verify.verifier import HeldRows
 
@@ -50,13 +52,15 @@ class _Outgoing:
 class ShipStage:
     """What a task does with chunks and the requests for them; `audit` is the state of the sample, if there is one."""
 
+    recipe: Recipe
+    config: Config
     parts: int
     numbering: Numbering
     audit: Arrays1D | None = None
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         out, outgoing = BatchWriter(KINDS), _Outgoing()
-        audit = None if self.audit is None else RunningAudit(self.audit, self.numbering)
+        audit = None if self.audit is None else RunningAudit(self.audit, self.numbering, self.recipe, self.config)
         for _, found in read_kinds(batches, ["rows", "requests"]):
             if "rows" not in found:
                 continue

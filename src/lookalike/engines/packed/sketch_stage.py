@@ -27,6 +27,7 @@ from lookalike.engines.packed.numbering import NUMBER, POSITION_BITS, chunk_of_i
 from lookalike.engines.packed.tallies import Tallies
 from lookalike.errors import InputError, ItemError
 from lookalike.items.make_items import make_items
+from lookalike.measure_table import AuditKind
 from lookalike.measures import measure_of
 from lookalike.measures.sketch_batch import ItemSketches, represent_batch, set_apart, sketch_items
 from lookalike.recipe import Recipe
@@ -105,7 +106,8 @@ class SketchStage:
         tallies.add("short", items.short)
         tallies.add("invalid_utf8", items.invalid)
         tallies.add("bad_items", len(items.bad))
-        tallies.add("unaudited_items", int((sketched.sizes > LONGEST).sum()))
+        if self.recipe.traits.audit is AuditKind.INDEX:
+            tallies.add("unaudited_items", int((sketched.sizes > LONGEST).sum()))
         for name, count in items.noted.items():
             tallies.add(name, count)
 

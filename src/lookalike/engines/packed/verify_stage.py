@@ -58,6 +58,9 @@ class VerifyStage:
         left, right = np.searchsorted(items, blob["left"]), np.searchsorted(items, blob["right"])
         ends = np.concatenate([[0], np.cumsum(blob["hits"], dtype=np.int64)])
         asked = np.flatnonzero((giant[left] & giant[right]) == 0)
+        likeness = None if self.every else judge.likeness(*rows.whole())
+        if likeness is not None:
+            asked = asked[likeness.may_match(left[asked], right[asked])]
         left, right = left[asked], right[asked]
         least = judge.lowest if self.every else judge.threshold
         scores = Verifier(judge, rows).scores(left, right, least)

@@ -97,7 +97,12 @@ class FrameSource:
     def _beginning(self, columns: Sequence[str]) -> pa.Table:
         """The first rows."""
         if self._id is not None:
-            return self._select(self._ordered, columns).limit(_FIRST).toArrow()
+            # Ids first, and then the rows up to the last of them: to sort all texts for a few would take long.
+            ids = self._select(self._ordered, [self._id]).limit(_FIRST).toArrow().column(0)
+            if not len(ids):
+                return self._select(self._frame, columns).limit(0).toArrow()
+            upto = spark_functions().col(f"`{self._id}`") <= ids[-1].as_py()
+            return self._select(self._ordered.where(upto), columns).limit(_FIRST).toArrow()
         numbering = Numbering.of(self._parts)
         end = numbering.numbers(np.array([min(_FIRST, numbering.total) - 1]))[0] if numbering.total else -1
         some = self._select(self.copy, [*columns, NUMBER]).where(spark_functions().col(NUMBER) <= int(end))

@@ -19,6 +19,7 @@ from lookalike.engines.spark.frame_source import FrameSource
 from lookalike.engines.spark.spark_carrier import SparkCarrier, plain_errors, settings
 from lookalike.errors import InputError, OptionError
 from lookalike.items.collection import open_collection
+from lookalike.items.from_rows import Items
 from lookalike.measure_table import form_named
 from lookalike.recipe import function_name
 from lookalike.theory import Plan
@@ -65,7 +66,7 @@ def run_on_spark(
         items = collection.items
         check_options(config, items.form)
         config = replace(config, measure=config.measure or form_named(items.form).measure)
-        _check_measure(config)
+        _check_items(config, items)
         keep = KeepKeys.of(parse_keep(config.keep), source.schema())
         plan, _ = plan_run(collection, config, None, verb=verb)
         recipe = items.recipe.planned(plan)
@@ -90,7 +91,6 @@ def _check_supported(config: Config) -> None:
     unsupported = {
         "verify": config.verify != "exact" or config.verify_text,
         "max_share": config.max_share is not None,
-        "weights": config.weights is not None,
         "unit": config.unit != "document",
         "report_by": config.report_by is not None,
     }
@@ -99,9 +99,17 @@ def _check_supported(config: Config) -> None:
             raise OptionError(f"{name} is not supported on Spark yet: leave it out, or run it on one machine")
 
 
-def _check_measure(config: Config) -> None:
-    if not config.exact and config.measure != "jaccard":
-        raise OptionError(f"{config.measure} is not supported on Spark yet, only jaccard: run it on one machine")
+def _check_items(config: Config, items: Items) -> None:
+    """Refuse what this engine does not do yet with items of this form, before any of them is read as a whole."""
+    if items.recipe.traits.directed:
+        raise OptionError(f"{config.measure} is not supported on Spark yet: run it on one machine")
+    if items.recipe.needs_frequencies:
+        raise OptionError(
+            f"{config.measure} of text weighs shingles by how many documents have them, which is not supported on "
+            "Spark yet: run it on one machine"
+        )
+    if config.group_by is not None and items.traits.dense and not config.exact:
+        raise OptionError(f"group_by is not supported for {items.form} on Spark yet: run it on one machine")
 
 
 def _cores(session: SparkSession) -> int:

@@ -15,6 +15,7 @@ from lookalike.engines.packed.numbering import NUMBER, Numbering
 from lookalike.engines.packed.packed_clusters import ListedClusters
 from lookalike.engines.spark.spark_carrier import plain_errors, settings, spark_functions
 from lookalike.engines.spark.spark_run import SparkFound
+from lookalike.scale import Scale
 from lookalike.types import I64Array
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def listed_pairs(run: SparkFound) -> DataFrame:
     with settings(run.session), plain_errors():
         listed, work = run.job.unfold(found)
         columns = pa.schema([("a", pa.int64()), ("b", pa.int64()), (column, pa.float64())])
-        pairs = run.carrier.mapped(listed, partial(_pairs, work, found.numbering, columns), columns)
+        pairs = run.carrier.mapped(listed, partial(_pairs, work, found.numbering, run.config.scale, columns), columns)
     return _with_ids(run, pairs, ("a", "b")).select("a", "b", column)
 
 
@@ -38,7 +39,9 @@ def removed_items(run: SparkFound) -> DataFrame:
     assert run.clusters is not None
     column = run.config.scale.column
     columns = pa.schema([("id", pa.int64()), ("kept", pa.int64()), (column, pa.float64())])
-    rows = run.carrier.mapped(run.clusters.removed, partial(_removed, run.found.numbering, columns), columns)
+    rows = run.carrier.mapped(
+        run.clusters.removed, partial(_removed, run.found.numbering, run.config.scale, columns), columns
+    )
     return _with_ids(run, rows, ("id", "kept")).select("id", "kept", column)
 
 
@@ -47,7 +50,7 @@ def members_of_clusters(run: SparkFound, listed: ListedClusters) -> DataFrame:
     column = run.config.scale.column
     names = ("cluster", "size", "id", "kept")
     columns = pa.schema([*((name, pa.int64()) for name in names), (column, pa.float64())])
-    work = partial(_members, run.found.numbering, listed.firsts, columns)
+    work = partial(_members, run.found.numbering, run.config.scale, listed.firsts, columns)
     rows = run.carrier.mapped(listed.members, work, columns)
     return _with_ids(run, rows, ("id", "kept")).select(*names, column)
 
@@ -88,12 +91,12 @@ def _with_ids(run: SparkFound, rows: DataFrame, columns: Sequence[str]) -> DataF
 
 
 def _pairs(
-    work: StageWork, numbering: Numbering, columns: pa.Schema, batches: Iterator[pa.RecordBatch]
+    work: StageWork, numbering: Numbering, scale: Scale, columns: pa.Schema, batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     """Pairs of items as rows of a table of results."""
     for _, blob in blobs(work(batches), "listed"):
         left, right = (pa.array(numbering.places(blob[name])) for name in ("left", "right"))
-        yield pa.RecordBatch.from_arrays([left, right, pa.array(blob["similarity"])], schema=columns)
+        yield pa.RecordBatch.from_arrays([left, right, pa.array(scale.told(blob["similarity"]))], schema=columns)
 
 
 def _ids(numbering: Numbering, columns: pa.Schema, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -106,11 +109,13 @@ def _ids(numbering: Numbering, columns: pa.Schema, batches: Iterator[pa.RecordBa
         yield pa.RecordBatch.from_arrays([places, ids], schema=columns)
 
 
-def _removed(numbering: Numbering, columns: pa.Schema, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _removed(
+    numbering: Numbering, scale: Scale, columns: pa.Schema, batches: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
     """Removed items as rows of a table of results."""
     for _, blob in blobs(batches, "removed"):
         items, kept = (pa.array(numbering.places(blob[name])) for name in ("items", "kept"))
-        yield pa.RecordBatch.from_arrays([items, kept, pa.array(blob["similarity"])], schema=columns)
+        yield pa.RecordBatch.from_arrays([items, kept, pa.array(scale.told(blob["similarity"]))], schema=columns)
 
 
 def _numbers(columns: pa.Schema, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -120,10 +125,20 @@ def _numbers(columns: pa.Schema, batches: Iterator[pa.RecordBatch]) -> Iterator[
 
 
 def _members(
-    numbering: Numbering, firsts: Mapping[int, int], columns: pa.Schema, batches: Iterator[pa.RecordBatch]
+    numbering: Numbering,
+    scale: Scale,
+    firsts: Mapping[int, int],
+    columns: pa.Schema,
+    batches: Iterator[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
     """Members of clusters as rows of a table of results."""
     for task, blob in blobs(batches, "members"):
         items, kept = (numbering.places(blob[name]) for name in ("items", "kept"))
-        found = (blob["cluster"] + firsts[task], blob["size"].astype(np.int64), items, kept, blob["similarity"])
+        found = (
+            blob["cluster"] + firsts[task],
+            blob["size"].astype(np.int64),
+            items,
+            kept,
+            scale.told(blob["similarity"]),
+        )
         yield pa.RecordBatch.from_arrays([pa.array(each) for each in found], schema=columns)
