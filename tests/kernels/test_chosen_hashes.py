@@ -203,7 +203,7 @@ def test_tables_of_chosen_elements_take_as_many_steps_as_are_allowed(way: str, m
 
     monkeypatch.setattr(shingle, "peek", read)
     monkeypatch.setattr(shingle, "poke", write)
-    for name in ("_find", "_emptied", "_every"):
+    for name in ("_find", "_emptied", "append_all"):
         monkeypatch.setattr(shingle, name, getattr(shingle, name).py_func)
     hashes = equal_low_bits(n)
     table, counts = np.zeros(8192, np.uint64), np.zeros(8192, np.int32)
