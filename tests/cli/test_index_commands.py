@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 
@@ -75,7 +76,7 @@ def test_items_are_added_removed_and_expire(run: Run, built: Path, tmp_path: Pat
     with Index.open(built, readonly=True) as index:
         assert sorted(map(str, index)) == ["8", "b", "c"]
     assert "0 removed" in run("index", "expire", str(built), "--older-than", "1h").err
-    assert "3 removed, 0 left" in run("index", "expire", str(built), "--older-than", "2999-01-01").err
+    assert "3 removed, 0 left" in run("index", "expire", str(built), "--older-than", "0s").err
     assert "MB given back" in run("index", "compact", str(built)).err
 
 
@@ -124,10 +125,38 @@ def test_what_is_wrong_is_told_in_a_line(
 
 
 @pytest.mark.parametrize("line", ["{", "[1,", '{"id": 1}', "[" * 5000])
-def test_a_bad_line_of_a_stream_is_named(run: Run, built: Path, line: str) -> None:
-    done = run("index", "query", str(built), "-", stdin=f'"fine text"\n{line}\n'.encode())
+def test_a_bad_line_of_a_stream_has_its_own_answer_and_the_others_theirs(run: Run, built: Path, line: str) -> None:
+    asked = [json.dumps(TEXTS["a"]), line, json.dumps(TEXTS["c"])]
+    done = run("index", "query", str(built), "-", stdin="\n".join(asked).encode())
     assert done.code == 1
-    assert "line 2 of standard input" in done.err
+    assert "1 of the lines could not be answered" in done.err
+    first, bad, last = map(json.loads, done.out.splitlines())
+    assert [match["id"] for match in first["matches"] + last["matches"]] == ["a", "b", "c"]
+    assert bad["id"] == 2
+    assert bad["error"]
+    assert "matches" not in bad
+
+
+def test_a_name_that_is_no_file_is_looked_up_as_a_text_and_that_is_said(run: Run, built: Path, tmp_path: Path) -> None:
+    done = run("index", "query", str(built), str(tmp_path / "pag.txt"))
+    assert done.code == 0
+    assert "there is no file" in done.err
+    packed = tmp_path / "page.txt.gz"
+    packed.write_bytes(gzip.compress(TEXTS["c"].encode()))
+    assert [match["id"] for match in run("index", "query", str(built), str(packed), "--json").json["matches"]] == ["c"]
+    packed.write_bytes(b"no gzip")
+    for given, told in ((tmp_path, "is a folder"), ("", "nothing to look up"), (packed, "cannot be read")):
+        done = run("index", "query", str(built), str(given))
+        assert done.code in (1, 2)
+        assert told in done.err
+
+
+@pytest.mark.parametrize("given", ["-5d", "2099-01-01"])
+def test_a_moment_that_is_still_to_come_expires_nothing(run: Run, built: Path, given: str) -> None:
+    done = run("index", "expire", str(built), f"--older-than={given}")
+    assert done.code == 2
+    assert "still to come" in done.err
+    assert run("index", "stats", str(built), "--json").json["items"] == 3
 
 
 def test_an_index_that_is_being_written_is_read_and_not_written(run: Run, built: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Unpack
 
 from lookalike.cli.command_options import ClustersCommand, command
+from lookalike.cli.stopwatch import elapsed
 from lookalike.wording.phrases import counted
 
 __all__ = ["clusters"]
@@ -38,7 +39,7 @@ def clusters(**given: Unpack[ClustersCommand]) -> None:
         by_size = result.table.sort_by([("size", "descending"), ("cluster", "ascending"), nearest])
         show_table(by_size, title="the largest clusters")
     if json:
-        data = {"clusters": len(result), "seconds": job.elapsed(), "output": spelled(str(output)) if output else None}
+        data = {"clusters": len(result), "seconds": elapsed(), "output": spelled(str(output)) if output else None}
         print_json(result.report | data)
     items = f"{result.table.num_rows:,} among {counted(found.counts.items, 'item')}"
     headline = f"{counted(len(result), 'cluster')} of {items}{job.by_measure(found)}"

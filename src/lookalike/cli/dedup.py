@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Unpack
 
 from lookalike.cli.command_options import DedupCommand, command
+from lookalike.cli.stopwatch import elapsed
 from lookalike.wording.phrases import counted
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def _run(task: Job, given: DedupCommand, *, to_folder: bool) -> None:
         if resume and (run.finished or run.take_up(what)):
             run.check_same(what)
             if json:
-                print_json(run.report() | {"seconds": job.elapsed(), "output": str(output)})
+                print_json(run.report() | {"seconds": elapsed(), "output": str(output)})
             say(f"{output} is a finished run: there is nothing left to do", quiet=quiet)
             return
         work = run.begin(what, results_of(task.source))
@@ -81,7 +82,7 @@ def _run(task: Job, given: DedupCommand, *, to_folder: bool) -> None:
             show_table(result.removed.sort_by([(scale.column, order)]), title=title)
         report = result.report
     if json:
-        print_json(report | {"seconds": job.elapsed(), "output": spelled(str(output)) if output else None})
+        print_json(report | {"seconds": elapsed(), "output": spelled(str(output)) if output else None})
     noun = report["unit"]
     headline = (
         f"kept {report['kept']:,} of {counted(report['items'], noun)}, "

@@ -27,10 +27,12 @@ from lookalike.cli.command_options import (
     typed,
 )
 from lookalike.cli.plain_values import PlainCommand, PlainGroup
-from lookalike.errors import InputError, OptionError
+from lookalike.cli.stopwatch import elapsed
+from lookalike.errors import InputError, LookalikeError, OptionError
 from lookalike.index.redis_address import shown_path
 from lookalike.options import CollectionOptions, IndexOptions
 from lookalike.options.option_table import checked, entries
+from lookalike.wording.messages import reason
 
 if TYPE_CHECKING:
     from lookalike.index import Answer, Index
@@ -76,21 +78,28 @@ def query(**given: Unpack[IndexQueryCommand]) -> None:
     """Look one item up, or a stream of them: what is like it, with exact similarities, best first.
 
     With - every line of standard input is a JSON text, list, or object with `item` (or `text`) and perhaps `id`; every
-    line of standard output is an object with that `id` and the `matches`, in the same order.
+    line of standard output is an object with that `id`, or the number of the line from 1, and the `matches`, in the
+    same order. A line that cannot be answered gets an object with `error`; the exit code is then 1.
 
     Example: lookalike index query seen.idx page.txt -k 5
     Example: lookalike index query seen.idx page.txt --nearest
     """
+    from lookalike.cli.terminal import say
+
     values = checked(IndexQueryCommand, given)
     with _opened(values, readonly=True) as index:
         if values["text"] == "-":
-            _stream(partial(_asked_many, index, values))
+            if bad := _stream(partial(_asked_many, index, values)):
+                raise InputError(f"{bad:,} of the lines could not be answered: see `error` in their answers")
             return
-        (answer,) = _asked_many(index, values, [_item(typed(values["text"]))])
+        item, note = _item(typed(values["text"]))
+        (answer,) = _asked_many(index, values, [item])
         if values["json"]:
             _print_line(_told(answer))
-            return
-        _show(index, answer)
+        else:
+            _show(index, answer)
+        if note:
+            say(note)
 
 
 @command(IndexRemoveCommand)
@@ -254,7 +263,6 @@ def _reading(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _tell(index: Index, values: dict[str, Any], words: str) -> None:
-    from lookalike.cli.job import elapsed
     from lookalike.cli.terminal import print_json, say
 
     if values["json"]:
@@ -262,14 +270,31 @@ def _tell(index: Index, values: dict[str, Any], words: str) -> None:
     say(f"{words}, in {elapsed():.1f} s", quiet=values["quiet"])
 
 
-def _item(given: str) -> str:
-    """The text of a file, where there is one of this name; else what was given."""
+def _item(given: str) -> tuple[str, str]:
+    """The text of a file, compressed or not, where there is one of this name; else what was given, and a note."""
     try:
         path = Path(given)
-        return path.read_text(encoding="utf-8", errors="surrogateescape") if path.is_file() else given
+        is_file, is_folder = path.is_file(), path.is_dir()
     except (OSError, ValueError):
         # A text that is too long for a name, or has a NUL.
-        return given
+        return given, ""
+    if is_folder and given:
+        raise OptionError(f"{given} is a folder: name a file, or give a text")
+    if is_file:
+        return _text_of(path), ""
+    if not given.strip():
+        raise OptionError("there is nothing to look up: give a text, or name a file")
+    return given, f"there is no file {given!r}: it was looked up as a text" if len(given.split()) == 1 else ""
+
+
+def _text_of(path: Path) -> str:
+    import pyarrow as pa
+
+    try:
+        with pa.input_stream(str(path), compression="detect") as stream:
+            return bytes(stream.read()).decode("utf-8", errors="surrogateescape")
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {reason(error)}") from error
 
 
 def _asked_many(index: Index, values: dict[str, Any], items: list[Any]) -> list[Answer]:
@@ -281,19 +306,43 @@ def _asked_many(index: Index, values: dict[str, Any], items: list[Any]) -> list[
     return index.query_many(items, threshold, k, **({} if examine is None else {"examine": examine or None}))
 
 
-def _stream(ask: Callable[[list[Any]], list[Answer]]) -> None:
-    """Answer lines as they come: what is read together is answered together."""
-    number = 0
+def _stream(ask: Callable[[list[Any]], list[Answer]]) -> int:
+    """Answer lines as they come: what is read together is answered together. How many could not be answered."""
+    number = bad = 0
     for lines in _read_together(sys.stdin.buffer):
-        queries = []
+        asked: list[tuple[Any, Any]] = []
         for line in lines:
             number += 1
             if line.strip():
-                queries.append(_query_of(line, number))
-        answers = ask([item for _, item in queries])
-        for (name, _), answer in zip(queries, answers, strict=True):
-            _print_line({"id": name} | _told(answer))
+                asked.append((number, _query_of(line, number)))
+        for answer in _answers(ask, asked):
+            bad += "error" in answer
+            _print_line(answer)
         sys.stdout.flush()
+    return bad
+
+
+def _answers(ask: Callable[[list[Any]], list[Answer]], asked: list[tuple[Any, Any]]) -> list[dict[str, Any]]:
+    """What is said to each line: its matches, or what is wrong with it."""
+    good = [query for _, query in asked if not isinstance(query, LookalikeError)]
+    try:
+        found: Iterator[Any] = iter(ask([item for _, item in good]) if good else [])
+    except LookalikeError:  # which of them it is, is known when each is asked alone
+        found = iter([_alone(ask, item) for _, item in good])
+    out = []
+    for number, query in asked:
+        answer = query if isinstance(query, LookalikeError) else next(found)
+        name = number if isinstance(query, LookalikeError) else query[0]
+        said = {"error": str(answer)} if isinstance(answer, LookalikeError) else _told(answer)
+        out.append({"id": name} | said)
+    return out
+
+
+def _alone(ask: Callable[[list[Any]], list[Answer]], item: Any) -> Answer | LookalikeError:
+    try:
+        return ask([item])[0]
+    except LookalikeError as error:
+        return error
 
 
 def _read_together(stream: Any) -> Iterator[list[bytes]]:
@@ -307,17 +356,17 @@ def _read_together(stream: Any) -> Iterator[list[bytes]]:
         yield [rest]
 
 
-def _query_of(line: bytes, number: int) -> tuple[Any, Any]:
-    """The id and the item of a line; its number where it has no id."""
+def _query_of(line: bytes, number: int) -> tuple[Any, Any] | InputError:
+    """The id and the item of a line, its number where it has no id; or what is wrong with it."""
     try:
         told = plain_json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"line {number} of standard input is no JSON: {error}") from error
+        return InputError(f"line {number} of standard input is no JSON: {error}")
     if not isinstance(told, dict):
         return number, told
     item = told.get("item", told.get("text"))
     if item is None:
-        raise InputError(f"line {number} of standard input has neither item nor text")
+        return InputError(f"line {number} of standard input has neither item nor text")
     return told.get("id", number), item
 
 
@@ -356,10 +405,14 @@ def _moment(words: str) -> datetime:
     unit = _UNITS.get(words[-1:].lower())
     try:
         if unit is not None:
-            return datetime.now(UTC) - timedelta(seconds=float(words[:-1]) * unit)
-        moment = datetime.fromisoformat(words)
+            moment = datetime.now(UTC) - timedelta(seconds=float(words[:-1]) * unit)
+        else:
+            moment = datetime.fromisoformat(words)
+            moment = moment if moment.tzinfo else moment.astimezone()
     except (ValueError, OverflowError) as error:
         raise OptionError(
             f"older-than is {words!r}: it must be a time such as 90d, 12h, 30m or 45s, or a date such as 2026-01-31"
         ) from error
-    return moment if moment.tzinfo else moment.astimezone()
+    if moment > datetime.now(UTC):
+        raise OptionError(f"older-than is {words!r}, a moment that is still to come: it would remove every item")
+    return moment

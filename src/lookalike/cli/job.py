@@ -7,7 +7,6 @@ import importlib
 import os
 import shlex
 import sys
-import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from lookalike.cli.command_options import typed
 from lookalike.cli.lean import load_lean
+from lookalike.cli.stopwatch import elapsed
 from lookalike.cli.terminal import announce_compiling, progress_for, say
 from lookalike.errors import OptionError, OutputError
 from lookalike.options import ConfigOptions
@@ -38,7 +38,6 @@ __all__ = [
     "check_inputs",
     "check_output",
     "closing",
-    "elapsed",
     "limit_words",
     "load_tokens",
     "prepare",
@@ -48,13 +47,6 @@ __all__ = [
 
 # Options that name files, in the encoding of the file system.
 _PATHS = ("inputs", "images", "against", "output", "workdir")
-
-_begun = time.perf_counter()
-
-
-def elapsed() -> float:
-    """Seconds since the command began, with start-up and writing."""
-    return time.perf_counter() - _begun
 
 
 def closing() -> dict[str, Any]:

@@ -19,6 +19,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from lookalike import __version__
+from lookalike.cli import stopwatch  # noqa: F401  (it begins to count here)
 from lookalike.cli.interrupts import INTERRUPTED, leave
 from lookalike.cli.plain_values import PlainCommand, PlainGroup
 from lookalike.errors import LookalikeError

@@ -6,6 +6,7 @@ import os
 from typing import Unpack
 
 from lookalike.cli.command_options import NeighborsCommand, command, typed
+from lookalike.cli.stopwatch import elapsed
 from lookalike.options.option_table import checked
 
 __all__ = ["neighbors"]
@@ -54,7 +55,7 @@ def neighbors(**given: Unpack[NeighborsCommand]) -> None:
     elif not json:
         show_table(result.table, title="the nearest of each query, nearest first")
     if json:
-        print_json(result.report | {"seconds": job.elapsed(), "output": spelled(str(output)) if output else None})
-    say(f"{result.headline}, in {job.elapsed():.1f} s", quiet=quiet)
+        print_json(result.report | {"seconds": elapsed(), "output": spelled(str(output)) if output else None})
+    say(f"{result.headline}, in {elapsed():.1f} s", quiet=quiet)
     for note in result.notes:
         say(f"  {note}", quiet=quiet)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Unpack
 
 from lookalike.cli.command_options import PairsCommand, command
+from lookalike.cli.stopwatch import elapsed
 from lookalike.wording.phrases import counted
 
 __all__ = ["pairs"]
@@ -36,7 +37,7 @@ def pairs(**given: Unpack[PairsCommand]) -> None:
         title = "the nearest pairs" if found.config.scale.is_distance else "the most similar pairs"
         show_table(most_similar(found, SHOWN_ROWS), title=title, of=len(result))
     if json:
-        print_json(result.report | {"seconds": job.elapsed(), "output": spelled(str(output)) if output else None})
+        print_json(result.report | {"seconds": elapsed(), "output": spelled(str(output)) if output else None})
     at = "of identical items" if given["exact"] else f"at {job.limit_words(found)}"
     headline = f"{counted(len(result), 'pair')} {at} among {counted(found.counts.items, 'item')}"
     job.summary(found, headline, result.report, quiet=quiet)
