@@ -23,11 +23,12 @@ from lookalike.certify.band_rates import BandTest, CurvePoint, Hits, band_test, 
 from lookalike.certify.missed import FEWEST, BandEstimate, GiantEstimate, JoinedTerms, Weights
 from lookalike.types import BoolArray, F64Array, I64Array
 
-__all__ = ["PairTally", "Recall"]
+__all__ = ["NO_PAIR", "PairTally", "Recall"]
 
 U16Array = NDArray[np.uint16]
 
 LEVEL = 0.95
+NO_PAIR = "no pair was found, so nothing can be said about recall"
 # Cells of similarity, and of them in a bin of the measured curve: 0.02.
 CELLS = 1000
 CELLS_A_BIN = 20
@@ -262,7 +263,7 @@ class PairTally:
 
     def _notes(self, total: float) -> list[str]:
         if not total:
-            return ["no pair was found, so nothing can be said about recall"]
+            return [NO_PAIR]
         if self.giants and self.joined is not None and self._bands < FEWEST:
             return [f"{self._bands} bands do not tell what was missed beside giant buckets: only the audit does"]
         if self._bands == 1:

@@ -27,7 +27,7 @@ import numpy as np
 
 from lookalike.certify.audit import Audited
 from lookalike.certify.intervals import clopper_pearson
-from lookalike.certify.recall import Recall
+from lookalike.certify.recall import NO_PAIR, Recall
 from lookalike.certify.sampled import SampledPairs
 from lookalike.config import Config
 from lookalike.engines.evidence import Evidence
@@ -72,7 +72,9 @@ def certify(config: Config, plan: Plan, evidence: Evidence, audited: Audited | N
         headline = replace(headline, basis="all pairs audited")
     out["recall"], alarm = headline.as_dict(evidence), headline.alarm
     out["alarms"] += [alarm] if alarm else []
-    if sample is not None:
+    if headline.basis in _CERTAIN:
+        out["notes"] = [note for note in out["notes"] if note != NO_PAIR]
+    elif sample is not None:
         out["audit"]["hidden"] = sample.hidden(headline.usual, _APART)
     out["statement"] = _statement(config, plan, evidence, out, about)
     return out
