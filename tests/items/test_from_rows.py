@@ -59,6 +59,13 @@ def test_an_unsuitable_column_is_an_error_that_says_what_there_is(
         opened(pa.table(columns), **options)
 
 
+def test_a_type_of_a_thousand_fields_is_not_told_whole() -> None:
+    table = pa.table({"a": [{f"field{number}": 1.5 for number in range(1000)}]})
+    with pytest.raises(InputError, match="column 'a' holds struct<field0.*…: an item must be") as raised:
+        opened(table, column="a")
+    assert len(str(raised.value)) < 300
+
+
 def test_several_columns_are_joined_line_by_line_and_null_is_empty() -> None:
     table = pa.table({"a": ["x", None, None], "b": ["y", "z", None], "c": pa.nulls(3)})
     batches = list(opened(table, column=["a", "b", "c"]).batches())

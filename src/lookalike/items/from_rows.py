@@ -234,7 +234,9 @@ def _unfit(source: Source, field: pa.Field, config: Config) -> InputError:
     if config.measure is not None:
         words = [form_named(form).words for form in forms_for(config.measure)]
         taken = ", ".join(words[:-1]) + f"{' or ' if words[:-1] else ''}{words[-1]} for {config.measure}"
-    return InputError(f"column {field.name!r}{_where(source)} holds {field.type}: an item must be {taken}")
+    return InputError(
+        f"column {field.name!r}{_where(source)} holds {shown([str(field.type)])}: an item must be {taken}"
+    )
 
 
 def _told_apart(source: Source, field: pa.Field, form: str, config: Config) -> str:
