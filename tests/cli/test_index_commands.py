@@ -55,6 +55,21 @@ def test_a_built_index_is_asked_for_a_text_a_file_or_a_stream(run: Run, built: P
     assert "none of 3 items" in run("index", "query", str(built), "something else").err
 
 
+@pytest.mark.parametrize("measure", ["weighted-jaccard", "cosine"])
+def test_texts_that_are_weighed_are_by_count(run: Run, docs: Path, tmp_path: Path, measure: str) -> None:
+    path, out = str(tmp_path / "weighed.idx"), str(tmp_path / "clean.jsonl")
+    build = ("index", "build", str(docs), "--id", "id", "--measure", measure, "-o", path)
+    refused = run(*build, "--weights", "bm25")
+    assert refused.code == 2
+    assert "weights=bm25 go by how many documents" in refused.err
+    done = run(*build)
+    assert done.code == 0, done.err
+    assert [each["id"] for each in run("index", "query", path, TEXTS["a"], "--json").json["matches"]] == ["a", "b"]
+    done = run("dedup", str(docs), "--id", "id", "--against", path, "-o", out)
+    assert done.code == 0, done.err
+    assert Path(out).read_text() == ""
+
+
 def test_the_nearest_items_need_not_match(run: Run, built: Path) -> None:
     half = " ".join(TEXTS["c"].split()[:5])
     assert "none of 3 items" in run("index", "query", str(built), half).err

@@ -371,6 +371,29 @@ def test_options_that_an_index_can_not_keep_are_refused() -> None:
         Index.create(measure="hamming", verify="sketch").add("a", [True, False])
 
 
+@pytest.mark.parametrize("measure", ["weighted-jaccard", "cosine"])
+def test_text_weighs_by_count_where_nothing_is_said(measure: str, tmp_path: Path) -> None:
+    options: dict[str, Any] = {"measure": measure, "threshold": 0.6, "shingle": "word:1"}
+    texts = random_texts(30)
+    truth = Index.build(None, texts, **options, weights="count")
+    built = Index.build(tmp_path / "built.idx", texts, **options)
+    grown = Index.create(None, **options)
+    grown.add_many(enumerate(texts))
+    for index in (built, grown):
+        assert index.recipe is not None
+        assert index.recipe.weights == "count"
+        assert [index.query(text) for text in texts] == [truth.query(text) for text in texts]
+    built.close()
+    for weights in ("tf-idf", "bm25"):
+        for ask in (Index.create, lambda **given: Index.open(tmp_path / "built.idx", **given)):
+            with pytest.raises(OptionError, match=f"weights={weights} go by how many documents .*: use count"):
+                ask(weights=weights, measure=measure)
+    # Whether the items are text is not known before the first one.
+    vectors_too = Index.create(**options | {"measure": "cosine", "shingle": None})
+    vectors_too.add("v", [1.0, 2.0])
+    assert [match.id for match in vectors_too.query([1.0, 2.0])] == ["v"]
+
+
 def test_an_index_is_opened_with_the_options_it_was_made_with(tmp_path: Path) -> None:
     path = tmp_path / "seen.idx"
     Index.create(path, threshold=0.7, shingle="word:3", normalize=["lower", "accents"]).close()

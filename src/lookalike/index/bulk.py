@@ -13,6 +13,7 @@ from lookalike.config import Config, check_options, make_config
 from lookalike.engines.planning import plan_kept
 from lookalike.errors import InputError
 from lookalike.index.index_items import IdBytes, bytes_of_payloads
+from lookalike.index.index_options import index_config
 from lookalike.io import open_source
 from lookalike.io.source import Source, batch_bytes_for, describe, locating
 from lookalike.items.collection import Collection
@@ -33,7 +34,7 @@ def add_collection(index: Index, items: Any, payload: Sequence[str], reading: di
     progress = reading.pop("progress", None) or SILENT
     columns = {name: reading.pop(name, None) for name in ("column", "vectors", "sets", "id")}
     skip_bad = bool(reading.get("skip_bad"))
-    config = make_config(**index.options, **columns, skip_bad=skip_bad)
+    config = index_config(make_config(**index.options, **columns, skip_bad=skip_bad))
     batch = batch_bytes_for(config.memory, config.threads)
     source = open_source(items, **reading, memory=config.memory, threads=config.threads, batch_bytes=batch)
     found = open_items(source, config)
