@@ -185,6 +185,18 @@ def test_an_index_in_redis_is_built_asked_and_looked_after(
         assert list(copy) == list(TEXTS)
 
 
+def test_an_address_that_redis_refuses_is_one_line(run: Run, redis_server: RedisServer) -> None:
+    pytest.importorskip("redis")
+    server = f"redis://127.0.0.1:{redis_server.port}"
+    for place, words in (
+        ("/99?name=x", "Redis has no database of this number (DB index is out of range)"),
+        ("/0?name=x&foo=1", "there is no parameter foo; there are name, retry, and those of redis-py"),
+        ("/0?name=x&protocol=9", "protocol must be either 2 or 3"),
+    ):
+        done = run("index", "query", server + place, "a text")
+        assert done.err == f"lookalike: {server}{place}: {words}\n"
+
+
 def test_a_redis_that_is_not_there_is_one_line(run: Run) -> None:
     pytest.importorskip("redis")
     done = run("index", "query", "redis://:sesame@127.0.0.1:1/0?name=seen&retry=0", "a text")
