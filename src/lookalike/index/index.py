@@ -122,6 +122,8 @@ class Index:
         Bands and rows are planned on the items, as for a batch run. Ids are those of the id column, or row numbers;
         the columns in `payload` are kept beside each item. With None for the path it is in memory.
         """
+        from lookalike.index.bulk import add_collection
+
         check_names("an index", IndexBuildOptions, options)
         given = checked(IndexBuildOptions, options)
         making = {name: value for name, value in options.items() if name in entries(IndexOptions)}
@@ -129,7 +131,7 @@ class Index:
         if path is None or str(path) == MEMORY or is_redis(path):
             index = cls.create(path, **making)  # type: ignore[arg-type]
             try:
-                index.add_collection(items, payload=payload, **reading)
+                add_collection(index, items, payload, reading, as_one=False)
             except BaseException:
                 index._discard()
                 raise
@@ -138,17 +140,23 @@ class Index:
             raise OutputError(f"{path} is an index already: open it, or choose another folder")
         # It is there when it is whole, or not at all.
         with atomic_folder(path) as part, cls.create(part, durable=False, **making) as index:  # type: ignore[arg-type]
-            index.add_collection(items, payload=payload, **reading)
+            add_collection(index, items, payload, reading, as_one=False)
         secret: dict[str, Any] = {name: given[name] for name in ("tokens", "seed") if name in options}
         return cls.open(path, durable=durable, **secret)
 
     @takes(CollectionOptions)
-    def add_collection(self, items: Any, *, payload: Sequence[str] = (), **reading: Unpack[CollectionOptions]) -> int:
-        """Add all items of a collection; how many. See `build`."""
+    def add_collection(
+        self, items: Any, *, payload: Sequence[str] = (), replace: bool = False, **reading: Unpack[CollectionOptions]
+    ) -> int:
+        """Add all items of a collection; how many. See `build`.
+
+        With `replace` items take the place of those with their ids. In a folder and in memory all are added, or,
+        whatever ends it before, none (`as_one`); in Redis, what was added before it ended stays.
+        """
         from lookalike.index.bulk import add_collection
 
         check_names("add_collection", CollectionOptions, reading)
-        return add_collection(self, items, payload, checked(CollectionOptions, reading))
+        return add_collection(self, items, payload, checked(CollectionOptions, reading), replacing=replace)
 
     def __enter__(self) -> Self:
         return self
@@ -286,8 +294,9 @@ class Index:
     def as_one(self, token: str = "") -> contextlib.AbstractContextManager[None]:
         """What is added inside is there as a whole, or, whatever ends it before, not at all.
 
-        Other threads that write wait meanwhile. After a crash it is taken back by the next process that opens the index
-        to write; until then it is found. By the token a run that is repeated knows what it added itself, see `known`.
+        Other threads that write wait meanwhile; inside of another such block it is part of that one. After a crash it
+        is taken back by the next process that opens the index to write; until then it is found. By the token a run that
+        is repeated knows what it added itself, see `known`.
         """
         return self._commits.as_one(self._log(), token)
 

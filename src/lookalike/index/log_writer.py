@@ -154,6 +154,11 @@ class LogWriter(LogState):
         found: dict[str, Any] | None = self._manifest.get("bundle")
         return found
 
+    @property
+    def is_bundling(self) -> bool:
+        """Whether a bundle was begun and has not ended."""
+        return self._replaced is not None
+
     def begin_bundle(self, token: str) -> None:
         """From here on everything belongs to a bundle, which is taken back when it is opened again without its end.
 
