@@ -185,6 +185,7 @@ def _index_run(given: Mapping[str, Any], options: Mapping[str, Any]) -> IndexRun
 def _find(verb: str, table: Any, items: Any, options: Mapping[str, Any], index: IndexRun | None = None) -> Found:
     check_names(verb, table, options)
     config = make_config(**{name: value for name, value in options.items() if name in entries(ConfigOptions)})
+    config = config if index is None else index.configured(config)
     given = checked(table, options)
     reading = {
         "format": given["format"], "skip_bad": config.skip_bad, "memory": config.memory, "threads": config.threads,

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -56,6 +60,21 @@ def test_a_built_index_is_asked_for_a_text_a_file_or_a_stream(run: Run, built: P
     assert "none of 3 items" in run("index", "query", str(built), "something else").err
 
 
+@pytest.mark.parametrize("measure", ["weighted-jaccard", "cosine"])
+def test_texts_that_are_weighed_are_by_count(run: Run, docs: Path, tmp_path: Path, measure: str) -> None:
+    path, out = str(tmp_path / "weighed.idx"), str(tmp_path / "clean.jsonl")
+    build = ("index", "build", str(docs), "--id", "id", "--measure", measure, "-o", path)
+    refused = run(*build, "--weights", "bm25")
+    assert refused.code == 2
+    assert "weights=bm25 go by how many documents" in refused.err
+    done = run(*build)
+    assert done.code == 0, done.err
+    assert [each["id"] for each in run("index", "query", path, TEXTS["a"], "--json").json["matches"]] == ["a", "b"]
+    done = run("dedup", str(docs), "--id", "id", "--against", path, "-o", out)
+    assert done.code == 0, done.err
+    assert Path(out).read_text() == ""
+
+
 def test_the_nearest_items_need_not_match(run: Run, built: Path) -> None:
     half = " ".join(TEXTS["c"].split()[:5])
     assert "none of 3 items" in run("index", "query", str(built), half).err
@@ -78,6 +97,127 @@ def test_items_are_added_removed_and_expire(run: Run, built: Path, tmp_path: Pat
     assert "0 removed" in run("index", "expire", str(built), "--older-than", "1h").err
     assert "3 removed, 0 left" in run("index", "expire", str(built), "--older-than", "0s").err
     assert "MB given back" in run("index", "compact", str(built)).err
+
+
+# The command line, which a signal meets when something was done for the second time, or a disk that is full by then.
+MET = """
+import os, sys
+from importlib import import_module
+from lookalike.errors import OutputError
+number, module, holder, name = int(sys.argv.pop(1)), *(sys.argv.pop(1) for _ in range(3))
+holder = getattr(import_module(module), holder)
+left, real = [2], getattr(holder, name)
+def met(*given, **options):
+    done = real(*given, **options)
+    left[0] -= 1
+    if left[0] == 0 and number:
+        os.kill(os.getpid(), number)
+    elif left[0] == 0:
+        raise OutputError("no space left on the disk")
+    return done
+setattr(holder, name, met)
+from lookalike.cli.main import run
+sys.exit(run())
+"""
+MOMENTS = {
+    "between batches": ("lookalike.index.storing", "Storing", "store_new"),
+    "in a write": ("lookalike.index.log_writer", "LogWriter", "_append"),
+}
+ENDS = {
+    signal.SIGKILL: (-signal.SIGKILL, ""),
+    signal.SIGINT: (130, "lookalike: interrupted; "),
+    signal.SIGTERM: (143, "lookalike: terminated; "),
+    0: (1, "lookalike: no space left on the disk"),
+}
+
+
+def met(number: int, command: list[str], moment: str = "between batches") -> str:
+    """What a command says that is met in the middle."""
+    child = [sys.executable, "-c", MET, str(int(number)), *MOMENTS[moment]]
+    done = subprocess.run([*child, *command], capture_output=True, text=True)
+    code, words = ENDS[number]
+    assert done.returncode == code, done.stderr
+    assert done.stderr.startswith(words)
+    assert done.stderr.count("\n") <= 1
+    return done.stderr
+
+
+def more_files(folder: Path) -> list[str]:
+    """Three files of which each is a batch; the first text of each is another one under an id that is taken."""
+    names = []
+    for number, taken in enumerate("abc"):
+        lines = [{"id": taken, "text": f"{number} all that was said of {taken} is said in other words now"}]
+        lines += [
+            {"id": f"n{number}-{i}", "text": f"{i} new {number} text {i} of {number} some length"} for i in range(9)
+        ]
+        names.append(str(folder / f"more{number}.jsonl"))
+        Path(names[-1]).write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return names
+
+
+@pytest.mark.parametrize("number", ENDS)
+@pytest.mark.parametrize("replace", [False, True])
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_an_addition_that_is_broken_off_leaves_the_index_as_it_was(
+    run: Run, built: Path, tmp_path: Path, moment: str, number: int, replace: bool
+) -> None:
+    add = ["index", "add", str(built), *more_files(tmp_path), "--id", "id", *(["--replace"] if replace else [])]
+    if not replace:
+        assert run("index", "remove", str(built), "a", "b", "c").code == 0
+    before = [] if not replace else list(TEXTS)
+    said = met(number, add, moment)
+    if number in (signal.SIGINT, signal.SIGTERM):
+        assert said.endswith("no unfinished output is kept\n")
+    if number != signal.SIGKILL:
+        with Index.open(built, readonly=True) as index:
+            assert list(index) == before
+    with Index.open(built) as index:
+        assert (list(index), len(index)) == (before, len(before))
+        assert [match.id for match in index.query(TEXTS["a"])] == before[:2]
+        assert index.verify().sound
+    met(number, add, moment)
+    done = run(*add)
+    assert done.code == 0, done.err
+    assert (
+        "30 items added, 3 of them in the place of others, 30 in" if replace else "30 items added, 30 in"
+    ) in done.err
+    with Index.open(built, readonly=True) as index:
+        assert len(list(index)) == 30
+        assert index.query(TEXTS["a"]) == []
+        assert index.verify().sound
+
+
+def test_an_id_that_comes_twice_is_refused_and_nothing_is_added(run: Run, built: Path, tmp_path: Path) -> None:
+    files = [*more_files(tmp_path), str(tmp_path / "again.jsonl")]
+    shutil.copy(files[0], files[3])
+    assert run("index", "remove", str(built), "a").code == 0
+    for more in ([], ["--replace"]):
+        done = run("index", "add", str(built), files[0], files[3], "--id", "id", *more)
+        assert (done.code, done.err) == (1, "lookalike: the id 'a' is given twice\n")
+        with Index.open(built, readonly=True) as index:
+            assert list(index) == ["b", "c"]
+    done = run("index", "add", str(built), *files[:3], "--id", "id")
+    assert "the id 'b' is there already: use replace to put another item in its place" in done.err
+    with Index.open(built, readonly=True) as index:
+        assert list(index) == ["b", "c"]
+
+
+def test_an_addition_to_redis_that_is_broken_off_says_what_is_kept(
+    run: Run, docs: Path, tmp_path: Path, redis_server: RedisServer
+) -> None:
+    pytest.importorskip("redis")
+    address = redis_server.address()
+    assert run("index", "build", str(docs), "-o", address, "--id", "id").code == 0
+    add = ["index", "add", address, *more_files(tmp_path), "--id", "id", "--replace"]
+    for number in (signal.SIGINT, signal.SIGTERM, 0):
+        said = met(number, add)
+        assert said.endswith(f"; what was added to {address} before stays there: --replace begins again\n")
+    with Index.open(address) as index:
+        assert len(index) == 21
+    done = run(*add)
+    assert (done.code, f"30 items added, 30 in {address}" in done.err) == (0, True), done.err
+    shutil.copy(tmp_path / "more0.jsonl", tmp_path / "again.jsonl")
+    assert "the id 'a' is given twice" in run(*add, str(tmp_path / "again.jsonl")).err
 
 
 def test_integer_ids_are_removed_by_their_digits(run: Run, tmp_path: Path) -> None:
@@ -197,6 +337,18 @@ def test_an_index_in_redis_is_built_asked_and_looked_after(
     assert "3 removed, 0 left" in run("index", "expire", address, "--older-than", "0s").err
     with Index.open(tmp_path / "copy.idx") as copy:
         assert list(copy) == list(TEXTS)
+
+
+def test_an_address_that_redis_refuses_is_one_line(run: Run, redis_server: RedisServer) -> None:
+    pytest.importorskip("redis")
+    server = f"redis://127.0.0.1:{redis_server.port}"
+    for place, words in (
+        ("/99?name=x", "Redis has no database of this number (DB index is out of range)"),
+        ("/0?name=x&foo=1", "there is no parameter foo; there are name, retry, and those of redis-py"),
+        ("/0?name=x&protocol=9", "protocol must be either 2 or 3"),
+    ):
+        done = run("index", "query", server + place, "a text")
+        assert done.err == f"lookalike: {server}{place}: {words}\n"
 
 
 def test_a_redis_that_is_not_there_is_one_line(run: Run) -> None:

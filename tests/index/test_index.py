@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import lookalike
@@ -371,6 +372,29 @@ def test_options_that_an_index_can_not_keep_are_refused() -> None:
         Index.create(measure="hamming", verify="sketch").add("a", [True, False])
 
 
+@pytest.mark.parametrize("measure", ["weighted-jaccard", "cosine"])
+def test_text_weighs_by_count_where_nothing_is_said(measure: str, tmp_path: Path) -> None:
+    options: dict[str, Any] = {"measure": measure, "threshold": 0.6, "shingle": "word:1"}
+    texts = random_texts(30)
+    truth = Index.build(None, texts, **options, weights="count")
+    built = Index.build(tmp_path / "built.idx", texts, **options)
+    grown = Index.create(None, **options)
+    grown.add_many(enumerate(texts))
+    for index in (built, grown):
+        assert index.recipe is not None
+        assert index.recipe.weights == "count"
+        assert [index.query(text) for text in texts] == [truth.query(text) for text in texts]
+    built.close()
+    for weights in ("tf-idf", "bm25"):
+        for ask in (Index.create, lambda **given: Index.open(tmp_path / "built.idx", **given)):
+            with pytest.raises(OptionError, match=f"weights={weights} go by how many documents .*: use count"):
+                ask(weights=weights, measure=measure)
+    # Whether the items are text is not known before the first one.
+    vectors_too = Index.create(**options | {"measure": "cosine", "shingle": None})
+    vectors_too.add("v", [1.0, 2.0])
+    assert [match.id for match in vectors_too.query([1.0, 2.0])] == ["v"]
+
+
 def test_an_index_is_opened_with_the_options_it_was_made_with(tmp_path: Path) -> None:
     path = tmp_path / "seen.idx"
     Index.create(path, threshold=0.7, shingle="word:3", normalize=["lower", "accents"]).close()
@@ -529,6 +553,37 @@ def test_collections_are_built_from_files(place: Any, again: Reopen, tmp_path: P
     with pytest.raises(InputError, match="index is one of text"):
         index.add_collection(np.ones((3, 4)))
     index.close()
+
+
+def test_a_collection_takes_the_place_of_items_with_its_ids(place: Any, again: Reopen) -> None:
+    texts = random_texts(60)
+    index = Index.create(place, threshold=0.7, shingle="word:2")
+    index.add_many((f"d{i}", texts[i], {"n": 0}) for i in range(20))
+    more = pa.table({"id": [f"d{i}" for i in range(10, 30)], "text": texts[30:50], "n": [1] * 20})
+    with pytest.raises(InputError, match="there already"):
+        index.add_collection(more, id="id", column="text")
+    assert len(index) == 20
+    assert index.add_collection(more, id="id", column="text", payload=["n"], replace=True) == 20
+    index = again(index)
+    assert sorted(index) == sorted(f"d{i}" for i in range(30))
+    assert [index.get(f"d{i}") for i in (0, 10, 29)] == [{"n": 0}, {"n": 1}, {"n": 1}]
+    assert "d15" in [match.id for match in index.query(texts[35])]
+    assert "d15" not in [match.id for match in index.query(texts[15])]
+
+
+def test_what_is_added_as_one_inside_of_another_is_part_of_it() -> None:
+    index = Index.create()
+    index.add("a", "some text of five words")
+    with pytest.raises(KeyError), index.as_one():
+        index.add("b", "another text of five words")
+        assert index.add_collection(random_texts(20)) == 20
+        index.add("c", "a third text of five words")
+        raise KeyError
+    assert list(index) == ["a"]
+    with index.as_one():
+        index.add_collection(random_texts(20))
+        index.replace(3, "a third text of five words")
+    assert (len(index), len(list(index))) == (21, 21)
 
 
 def test_stats_tell_what_there_is(place: Any, again: Reopen) -> None:

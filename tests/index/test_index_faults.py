@@ -345,6 +345,24 @@ def test_closing_ends_when_segments_are_due_to_be_merged(tmp_path: Path) -> None
         within(20, index.close)
 
 
+def test_segments_are_not_merged_after_a_write_was_interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The manifest may have half of what was interrupted, and a merge would save it."""
+    monkeypatch.setattr(log_sizes, "FIRST_TABLE", 16)
+    monkeypatch.setattr(log_sizes, "LAST_TABLE", 16)
+    index = Index.create(tmp_path / "seen.idx")
+    index.add_many((number, text_of(number)) for number in range(100))
+    log = log_of(index)
+    log.settle()
+    before = log.medium.load()
+    log.fail(KeyboardInterrupt())
+    with pytest.raises(OutputError, match="could not be written before"):
+        log._merge(0, log.view().segments)
+    assert log.medium.load() == before
+    index.close()
+    with Index.open(tmp_path / "seen.idx") as again:
+        assert (len(again), len(list(again))) == (100, 100)
+
+
 def test_a_closed_index_is_not_written(tmp_path: Path) -> None:
     """Its last volume is cut: to write beyond its end would end the process."""
     code = (

@@ -425,6 +425,30 @@ def test_options_that_are_not_those_of_the_index_are_refused(seen: Path, options
         lookalike.dedup(NEW, against=seen, **{"id": "id", "column": "text"} | options)
 
 
+@pytest.mark.parametrize("measure", ["weighted-jaccard", "cosine"])
+def test_a_run_weighs_texts_as_the_index_does(measure: str) -> None:
+    texts = near_copies(40)
+    options: dict[str, Any] = {"measure": measure, "threshold": 0.6, "shingle": "word:1"}
+    truth = lookalike.dedup(texts[20:], against=texts[:20], weights="count", **options)
+    with Index.build(None, texts[:20], **options) as index:
+        for run in (
+            lookalike.dedup(texts[20:], against=index),
+            lookalike.dedup(texts[20:], against=index, weights="count"),
+        ):
+            assert run.kept.tolist() == truth.kept.tolist()
+        with pytest.raises(OptionError, match="made with weights='count', and 'tf-idf' was given"):
+            lookalike.dedup(texts[20:], against=index, weights="tf-idf")
+    with Index.create(**options) as empty:
+        with pytest.raises(OptionError, match="weights=bm25 go by how many documents"):
+            lookalike.dedup(texts, against=empty, add=True, weights="bm25")
+        lookalike.dedup(texts, against=empty, add=True)
+        assert empty.recipe is not None
+        assert empty.recipe.weights == "count"
+    with Index.create(measure="cosine") as empty:
+        lookalike.dedup(np.eye(4, dtype=np.float32), against=empty, add=True)
+        assert len(empty) == 4
+
+
 def test_what_is_no_index_is_refused_where_one_is_needed(seen: Path, tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="add puts what is kept into an index, and no index is given"):
         lookalike.dedup(NEW, add=True)

@@ -61,7 +61,7 @@ def test_an_unsuitable_column_is_an_error_that_says_what_there_is(
 
 def test_a_type_of_a_thousand_fields_is_not_told_whole() -> None:
     table = pa.table({"a": [{f"field{number}": 1.5 for number in range(1000)}]})
-    with pytest.raises(InputError, match="column 'a' holds struct<field0.*…: an item must be") as raised:
+    with pytest.raises(InputError, match=r"column 'a' holds struct<field0.*…: an item must be") as raised:
         opened(table, column="a")
     assert len(str(raised.value)) < 300
 

@@ -287,6 +287,8 @@ class IndexBuildCommand(IndexInputs, IndexBuildOptions, Payload, Quiet, Json, to
 class IndexAddCommand(IndexArgument, IndexInputs, CollectionOptions, Payload, WaitOption, Quiet, Json, total=False):
     """The options of `lookalike index add`."""
 
+    replace: Annotated[bool, Option("Put items in the place of those with their ids in the index.", default=False)]
+
 
 class IndexQueryCommand(IndexArgument, Json, total=False):
     """The options of `lookalike index query`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json as plain_json
 import os
 import sys
@@ -63,14 +64,33 @@ def build(**given: Unpack[IndexBuildCommand]) -> None:
 
 @command(IndexAddCommand)
 def add(**given: Unpack[IndexAddCommand]) -> None:
-    """Add the items of files to an index.
+    """Add the items of files to an index: all of them, or, whatever ends it before, none.
+
+    In Redis what was added before stays, and --replace begins again.
 
     Example: lookalike index add seen.idx today.parquet --id url
+    Example: lookalike index add seen.idx today.parquet --id url --replace
     """
     values = checked(IndexAddCommand, given)
+    place = shown_path(values["index"])
     with _opened(values) as index:
-        added = _add(index, values)
-        _tell(index, values, f"{added:,} items added, {len(index):,} in {shown_path(values['index'])}")
+        before = len(index)
+        try:
+            added = _add(index, values)
+        except BaseException as error:
+            if index.is_shared:
+                error.add_note(f"what was added to {place} before stays there: --replace begins again")
+            elif not isinstance(error, InputError | OptionError):
+                # A log that was interrupted in a write takes nothing back before it is opened again.
+                index.close()
+                with contextlib.suppress(LookalikeError):
+                    _opened(values).close()
+            raise
+        told, now = f"{added:,} items added", len(index)
+        # In Redis others may have added and removed meanwhile.
+        if values["replace"] and not index.is_shared:
+            told += f", {added - (now - before):,} of them in the place of others"
+        _tell(index, values, f"{told}, {now:,} in {place}")
 
 
 @command(IndexQueryCommand)
@@ -244,7 +264,8 @@ def _opened(values: dict[str, Any], *, readonly: bool = False) -> Index:
 
 
 def _add(index: Index, values: dict[str, Any]) -> int:
-    return index.add_collection(_inputs(values), payload=typed(values["payload"] or []), **_reading(values))
+    payload = typed(values["payload"] or [])
+    return index.add_collection(_inputs(values), payload=payload, replace=values["replace"], **_reading(values))
 
 
 def _inputs(values: dict[str, Any]) -> list[Path]:

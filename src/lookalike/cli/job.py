@@ -210,6 +210,7 @@ def _prepared(verb: str, given: dict[str, Any], index: IndexRun | None) -> Job:
 
     options = given if index is None else given | index.options
     config = make_config(**{name: value for name, value in options.items() if name in entries(ConfigOptions)})
+    config = config if index is None else index.configured(config)
     announce_compiling(given["quiet"])
     inputs, images = given["inputs"] or [], given["images"] or []
     against = [] if index is not None else given.get("against") or []

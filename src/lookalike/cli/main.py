@@ -13,6 +13,7 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Annotated, Any, Literal
 
@@ -89,8 +90,8 @@ class _Commands(PlainGroup):
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
-        except KeyboardInterrupt:
-            raise _CtrlCError from None
+        except KeyboardInterrupt as error:
+            raise _CtrlCError(*getattr(error, "__notes__", ())) from None
         except BrokenPipeError:
             raise _ClosedPipeError from None
 
@@ -173,13 +174,16 @@ def run() -> int:
     except LookalikeError as error:
         if isinstance(error.__cause__, BrokenPipeError):
             return _nobody_reads()
-        _say(str(error))
+        _say("; ".join([str(error), *getattr(error, "__notes__", ())]))
         return error.exit_code
-    except (KeyboardInterrupt, _CtrlCError, typer.Abort):
-        _say("interrupted; no unfinished output is kept")
+    except _CtrlCError as error:
+        _say(_ended("interrupted", error.args))
+        return INTERRUPTED
+    except (KeyboardInterrupt, typer.Abort):
+        _say(_ended("interrupted"))
         return INTERRUPTED
     except _TerminatedError as error:
-        _say("terminated; no unfinished output is kept")
+        _say(_ended("terminated", getattr(error, "__notes__", ())))
         return 128 + int(str(error))
     except (BrokenPipeError, _ClosedPipeError, SystemExit):  # Typer exits where `--help` finds nobody who reads
         return _nobody_reads()
@@ -190,6 +194,11 @@ def run() -> int:
         what = f": {error.filename}" if error.filename else " while writing the output" if error.errno else ""
         _say(f"{error.strerror or error}{what}")
         return 1
+
+
+def _ended(how: str, kept: Sequence[str] = ()) -> str:
+    """That a signal ended the command, and what is kept: nothing, unless the command has told otherwise."""
+    return "; ".join([how, *(kept or ["no unfinished output is kept"])])
 
 
 def _usage(error: Any) -> int:

@@ -13,6 +13,8 @@ from lookalike.config import Config, check_options, make_config
 from lookalike.engines.planning import plan_kept
 from lookalike.errors import InputError
 from lookalike.index.index_items import IdBytes, bytes_of_payloads
+from lookalike.index.index_options import index_config
+from lookalike.index.storing import given_twice
 from lookalike.io import open_source
 from lookalike.io.source import Source, batch_bytes_for, describe, locating
 from lookalike.items.collection import Collection
@@ -28,12 +30,18 @@ if TYPE_CHECKING:
 __all__ = ["add_collection", "adopt_items", "check_payload", "payloads_of"]
 
 
-def add_collection(index: Index, items: Any, payload: Sequence[str], reading: dict[str, Any]) -> int:
-    """Add every item of a collection; how many."""
+def add_collection(
+    index: Index, items: Any, payload: Sequence[str], reading: dict[str, Any], *, replacing: bool = False,
+    as_one: bool = True,
+) -> int:  # fmt: skip
+    """Add every item of a collection; how many.
+
+    With `as_one` all are added or none, where the store can do that: Redis cannot.
+    """
     progress = reading.pop("progress", None) or SILENT
     columns = {name: reading.pop(name, None) for name in ("column", "vectors", "sets", "id")}
     skip_bad = bool(reading.get("skip_bad"))
-    config = make_config(**index.options, **columns, skip_bad=skip_bad)
+    config = index_config(make_config(**index.options, **columns, skip_bad=skip_bad))
     batch = batch_bytes_for(config.memory, config.threads)
     source = open_source(items, **reading, memory=config.memory, threads=config.threads, batch_bytes=batch)
     found = open_items(source, config)
@@ -41,13 +49,20 @@ def add_collection(index: Index, items: Any, payload: Sequence[str], reading: di
     check_payload(source, payload)
     more = [*([found.id] if found.id else []), *payload]
     added = 0
-    with progress.stage("building the index", source.size(), "B") as stage, index.together():
+    whole = index.as_one() if as_one and not index.is_shared else index.together()
+    with progress.stage("building the index", source.size(), "B") as stage, whole:
+        # An id that comes twice is no replacement of what was there before.
+        since, came = index.storing.position, set[Any]()
         pieces = found.pieces(*more, on_read=stage.advance)
         for some in ordered_map(
             lambda piece: list(_prepared(index, found, payload, piece.load)), pieces, config.threads
         ):
             for each in some:
-                index.storing.store_new(each)
+                if since is None and replacing:
+                    if not came.isdisjoint(each.ids):
+                        raise given_twice(next(name for name in each.ids if name in came))
+                    came.update(each.ids)
+                index.storing.store_new(each, replacing=replacing, since=since)
                 added += len(each.ids)
     return added
 

@@ -44,8 +44,14 @@ class Commits:
 
     @contextlib.contextmanager
     def as_one(self, log: LogWriter, token: str) -> Iterator[None]:
-        """What is added inside is there as a whole, or, whatever ends it before, not at all: see `LogWriter`."""
+        """What is added inside is there as a whole, or, whatever ends it before, not at all: see `LogWriter`.
+
+        Inside of another such block it is part of that one.
+        """
         with self._storing.lock:
+            if log.is_bundling:
+                yield
+                return
             before, self._waiting.inside = getattr(self._waiting, "inside", False), True
             items = log.items
             try:

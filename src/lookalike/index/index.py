@@ -36,7 +36,7 @@ from lookalike.index.index_items import (
     payload_of,
 )
 from lookalike.index.index_log import VolumeView
-from lookalike.index.index_options import check_index_config, check_same_options, moment_before, plain_options
+from lookalike.index.index_options import check_same_options, index_config, moment_before, plain_options
 from lookalike.index.index_probe import IndexProbe
 from lookalike.index.log_store import LogStore
 from lookalike.index.redis_address import is_redis, no_batch_run, shown_path
@@ -64,7 +64,7 @@ class Index:
         self, open_store: Callable[[Rekey], Store], options: dict[str, Any], *, durable: bool = True
     ) -> None:  # fmt: skip
         self._options = options
-        self._config = make_config(**options)
+        self._config = index_config(make_config(**options))
         self._closed = False
         self._storing = Storing(open_store, self._config)
         self._store = self._storing.store
@@ -75,7 +75,7 @@ class Index:
 
     @classmethod
     @takes(IndexOptions)
-    def create(cls, path: str | Path = MEMORY, *, durable: bool = True, **options: Unpack[IndexOptions]) -> Self:
+    def create(cls, path: str | Path | None = None, *, durable: bool = True, **options: Unpack[IndexOptions]) -> Self:
         """A new, empty index in a folder, in Redis (`redis://host:port/0?name=seen`), or in memory.
 
         `durable` waits for the disk before an item counts as added; without it, what was added in the last seconds is
@@ -83,13 +83,12 @@ class Index:
         """
         check_names("an index", IndexOptions, options)
         values = checked(IndexOptions, options)
-        config = make_config(**values)
-        check_index_config(config)
+        config = index_config(make_config(**values))
         told = {name: value for name, value in values.items() if value is not None and name != "tokens"}
         if config.seed >= 2**64:
             told.pop("seed")
         description = {"options": plain_options(told), "recipe": None, "made": _now()}
-        return cls(create_store(path, description).open, values, durable=durable)
+        return cls(create_store(MEMORY if path is None else path, description).open, values, durable=durable)
 
     @classmethod
     def open(
@@ -115,22 +114,24 @@ class Index:
     @classmethod
     @takes(IndexBuildOptions)
     def build(
-        cls, path: str | Path, items: Any, *, durable: bool = True, payload: Sequence[str] = (),
+        cls, path: str | Path | None, items: Any, *, durable: bool = True, payload: Sequence[str] = (),
         **options: Unpack[IndexBuildOptions],
     ) -> Self:  # fmt: skip
         """A new index of a collection: whatever `lookalike.pairs` takes, files of any size among them.
 
         Bands and rows are planned on the items, as for a batch run. Ids are those of the id column, or row numbers;
-        the columns in `payload` are kept beside each item.
+        the columns in `payload` are kept beside each item. With None for the path it is in memory.
         """
+        from lookalike.index.bulk import add_collection
+
         check_names("an index", IndexBuildOptions, options)
         given = checked(IndexBuildOptions, options)
         making = {name: value for name, value in options.items() if name in entries(IndexOptions)}
         reading = {name: given[name] for name in entries(CollectionOptions)}
-        if str(path) == MEMORY or is_redis(path):
+        if path is None or str(path) == MEMORY or is_redis(path):
             index = cls.create(path, **making)  # type: ignore[arg-type]
             try:
-                index.add_collection(items, payload=payload, **reading)
+                add_collection(index, items, payload, reading, as_one=False)
             except BaseException:
                 index._discard()
                 raise
@@ -139,17 +140,23 @@ class Index:
             raise OutputError(f"{path} is an index already: open it, or choose another folder")
         # It is there when it is whole, or not at all.
         with atomic_folder(path) as part, cls.create(part, durable=False, **making) as index:  # type: ignore[arg-type]
-            index.add_collection(items, payload=payload, **reading)
+            add_collection(index, items, payload, reading, as_one=False)
         secret: dict[str, Any] = {name: given[name] for name in ("tokens", "seed") if name in options}
         return cls.open(path, durable=durable, **secret)
 
     @takes(CollectionOptions)
-    def add_collection(self, items: Any, *, payload: Sequence[str] = (), **reading: Unpack[CollectionOptions]) -> int:
-        """Add all items of a collection; how many. See `build`."""
+    def add_collection(
+        self, items: Any, *, payload: Sequence[str] = (), replace: bool = False, **reading: Unpack[CollectionOptions]
+    ) -> int:
+        """Add all items of a collection; how many. See `build`.
+
+        With `replace` items take the place of those with their ids. In a folder and in memory all are added, or,
+        whatever ends it before, none (`as_one`); in Redis, what was added before it ended stays.
+        """
         from lookalike.index.bulk import add_collection
 
         check_names("add_collection", CollectionOptions, reading)
-        return add_collection(self, items, payload, checked(CollectionOptions, reading))
+        return add_collection(self, items, payload, checked(CollectionOptions, reading), replacing=replace)
 
     def __enter__(self) -> Self:
         return self
@@ -287,8 +294,9 @@ class Index:
     def as_one(self, token: str = "") -> contextlib.AbstractContextManager[None]:
         """What is added inside is there as a whole, or, whatever ends it before, not at all.
 
-        Other threads that write wait meanwhile. After a crash it is taken back by the next process that opens the index
-        to write; until then it is found. By the token a run that is repeated knows what it added itself, see `known`.
+        Other threads that write wait meanwhile; inside of another such block it is part of that one. After a crash it
+        is taken back by the next process that opens the index to write; until then it is found. By the token a run that
+        is repeated knows what it added itself, see `known`.
         """
         return self._commits.as_one(self._log(), token)
 

@@ -4,23 +4,34 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
 from lookalike.config import Config
 from lookalike.errors import OptionError
 from lookalike.key import seed_shown
+from lookalike.measure_table import measure_named
 
-__all__ = ["check_index_config", "check_same_options", "moment_before", "plain_options"]
+__all__ = ["check_same_options", "index_config", "moment_before", "plain_options"]
 
 
-def check_index_config(config: Config) -> None:
-    """Refuse what changes while items come."""
+def index_config(config: Config) -> Config:
+    """A configuration as an index has it: text weighs by `count`, and what changes as items come is refused.
+
+    Whether the items are text is known when the first one comes; for others these weights mean nothing.
+    """
     if config.max_share is not None:
         raise OptionError("max_share goes by how many documents have a shingle, which changes while items come")
-    if config.weights not in (None, "count"):
+    _check_weights(config.weights)
+    weighs = config.measure is not None and measure_named(config.measure).weighs
+    return replace(config, weights="count") if weighs else config
+
+
+def _check_weights(weights: str | None) -> None:
+    if weights not in (None, "count"):
         raise OptionError(
-            f"weights={config.weights} go by how many documents have a shingle, which changes as items come: use count"
+            f"weights={weights} go by how many documents have a shingle, which changes as items come: use count"
         )
 
 
@@ -38,6 +49,7 @@ def plain_options(options: dict[str, Any]) -> dict[str, Any]:
 
 def check_same_options(name: str, kept: Mapping[str, Any], given: Mapping[str, Any], told: Mapping[str, Any]) -> None:
     """Refuse options that are `given` and not those that are kept; `told` are their values."""
+    _check_weights(told["weights"])
     for option in given:
         if option != "tokens" and option in kept and plain_options({option: told[option]})[option] != kept[option]:
             shown = seed_shown(told[option]) if option == "seed" else told[option]

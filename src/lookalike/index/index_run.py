@@ -30,6 +30,7 @@ from lookalike.index.bulk import adopt_items, check_payload, payloads_of
 from lookalike.index.index import Index
 from lookalike.index.index_folder import is_index
 from lookalike.index.index_items import IdBytes, bytes_of_payloads
+from lookalike.index.index_options import index_config
 from lookalike.index.index_probe import IndexProbe
 from lookalike.index.redis_address import is_redis
 from lookalike.index.storing import Prepared
@@ -131,6 +132,10 @@ class IndexRun:
         """Let go of the index, unless it is somebody else's."""
         if self._close:
             self.index.close()
+
+    def configured(self, config: Config) -> Config:
+        """The configuration of the run, as an index has it."""
+        return index_config(config)
 
     def known(self, source: Source, config: Config) -> KnownItems:
         """The items to compare those of a source with; what cannot be compared or added is refused."""
@@ -285,6 +290,8 @@ def _options_of(index: Index) -> dict[str, Any]:
             own["measure"] = recipe.measure
         if recipe.bands:
             own |= {"bands": recipe.bands, "rows": recipe.rows}
+        if recipe.weights is not None:
+            own["weights"] = recipe.weights
     return own
 
 

@@ -154,6 +154,11 @@ class LogWriter(LogState):
         found: dict[str, Any] | None = self._manifest.get("bundle")
         return found
 
+    @property
+    def is_bundling(self) -> bool:
+        """Whether a bundle was begun and has not ended."""
+        return self._replaced is not None
+
     def begin_bundle(self, token: str) -> None:
         """From here on everything belongs to a bundle, which is taken back when it is opened again without its end.
 
@@ -276,12 +281,15 @@ class LogWriter(LogState):
         kept = [self._there(np.asarray(source.places)).astype(np.uint32) for source in sources]
         count = sum(map(len, kept))
         with self._mutex:
+            self._check_writable()
             name = self._numbered("segment")
             self._making.add(name)
         data = self.medium.make(name, segment_bytes(count, self.bands, *self._widths))
         merged = merge_segments(data, sources, kept)
         found = {"name": name, "items": count, "checksum": self.medium.settle(name)}
         with self._mutex:
+            # What another thread was interrupted in is in the manifest by half, and must not get to the disk.
+            self._check_writable()
             end = begin + len(sources)
             told, there = self._manifest["segments"], self._view.segments
             self._old += [each["name"] for each in told[begin:end]]

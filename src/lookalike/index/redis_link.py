@@ -7,6 +7,7 @@ that twice is the same as once: reads, and scripts that know what they have done
 from __future__ import annotations
 
 import random
+import re
 import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
@@ -70,8 +71,17 @@ class RedisLink:
             client = self._redis.Redis.from_url(
                 self.address.url, socket_connect_timeout=_CONNECT, socket_timeout=_ANSWER, retry=Retry(NoBackoff(), 0),
             )  # fmt: skip
-        except (ValueError, TypeError) as error:
-            raise OptionError(f"{self.address.shown}: {error}") from None
+            # A pool looks at parameters when it connects; what is wrong with them is no failure of the connection.
+            pool = client.connection_pool
+            pool.connection_class(**pool.connection_kwargs)
+        except (ValueError, TypeError, self._redis.exceptions.RedisError) as error:
+            unknown = re.search(r"unexpected keyword argument '(\w+)'", str(error))
+            why = (
+                f"there is no parameter {unknown[1]}; there are name, retry, and those of redis-py"
+                if unknown
+                else error
+            )
+            raise OptionError(f"{self.address.shown}: {why}") from None
         if self._node is not None:
             client.connection_pool.connection_kwargs |= {"host": self._node[0], "port": self._node[1]}
         return client
@@ -126,6 +136,9 @@ class RedisLink:
             self._move_to(None)
             self._check_open()
             return str(error) or type(error).__name__
+        except exceptions.ResponseError as error:
+            # To what is sent before any command, which chooses the database.
+            raise self._refused(error) from None
         except (AttributeError, ValueError):
             # What redis-py raises where another thread closes the connection meanwhile.
             self._check_open()
@@ -181,6 +194,8 @@ class RedisLink:
             word in str(answer) for word in _REFUSING
         ):
             return UnavailableError(f"{self.address.shown} takes nothing at the moment: {answer}")
+        if "DB index" in str(answer):
+            return InputError(f"{self.address.shown}: Redis has no database of this number ({answer})")
         return InputError(f"{self.address.shown} answers: {answer}")
 
     def scan(self, pattern: str) -> Iterable[bytes]:

@@ -23,6 +23,7 @@ import numpy as np
 from lookalike import __version__
 from lookalike.errors import InputError, OutputError, UnavailableError
 from lookalike.index.fetched_view import FetchedView
+from lookalike.index.index_items import id_bytes
 from lookalike.index.index_log import IndexLog, NewItems, VolumeView
 from lookalike.index.records import append_records
 from lookalike.index.redis_address import RedisAddress
@@ -56,6 +57,8 @@ FORMAT = 1
 _QUERIES, _ITEMS, _HASHES = 100, 200, 4
 # Entries of long buckets that are looked at for one query. Redis does nothing else meanwhile: 10,000 take 2 to 4 ms.
 _ENTRIES = 10_000
+# What stands for the item to be replaced where there is none.
+_NO_ITEM = ("", "", 0)
 _HALF = np.uint64(32)
 # Keys whose size is measured where it is asked what the index takes.
 _SAMPLE = 20
@@ -264,17 +267,21 @@ class RedisStore:
         """Store items; each is there, and as safe as Redis makes it, when this returns."""
         self._check_writable()
         IndexLog.check_room(items)
-        old: tuple[Any, ...] = ("", "", 0)
+        old: dict[Any, tuple[Any, ...]] = {}
         if replaced is not None and len(replaced):
-            assert len(items.sizes) == len(replaced) == 1
             assert view is not None
-            (old,) = self._entered(view, replaced)
+            # Each is replaced by the item with its id.
+            names = [id_bytes(view.item(place).id) for place in replaced.tolist()]
+            old = dict(zip(names, self._entered(view, replaced), strict=True))
         assert not alone or isinstance(view, FetchedView)
         since = view.since if alone and isinstance(view, FetchedView) and view.since is not None else ""
         fields = self._fields(items.keys)
         for begin in range(0, len(fields), _ITEMS):
             these = range(begin, min(begin + _ITEMS, len(fields)))
-            calls = [self._call(ADD, *fields[each], _record(items, each), since, *old) for each in these]
+            calls = [
+                self._call(ADD, *fields[each], _record(items, each), since, *old.get(_name(items, each), _NO_ITEM))
+                for each in these
+            ]  # fmt: skip
             answers = self._send(calls)
             if OUTRUN in answers:
                 raise OutrunError
@@ -375,6 +382,12 @@ def _kept(keys: U64Array) -> list[bytes]:
     """The upper four bytes of the keys of each item, one band after another."""
     kept = np.ascontiguousarray(keys >> _HALF).astype("<u4")
     return [each.tobytes() for each in kept]
+
+
+def _name(items: NewItems, which: int) -> tuple[bytes, int]:
+    """The id of an item, as `id_bytes` has it."""
+    begin, end = items.id_starts[which : which + 2]
+    return items.ids[begin:end].tobytes(), int(items.integers[which])
 
 
 def _record(items: NewItems, item: int) -> bytes:

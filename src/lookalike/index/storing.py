@@ -29,7 +29,7 @@ from lookalike.measures.sketch_batch import ItemSketches, sketch_batch
 from lookalike.recipe import Recipe
 from lookalike.types import I64Array, U8Array, U64Array
 
-__all__ = ["Prepared", "Storing"]
+__all__ = ["Prepared", "Storing", "given_twice"]
 
 _UNLIMITED = 2**62
 
@@ -178,8 +178,18 @@ class Storing:
                     return
         self.store_new(Prepared([id], IdBytes([id]), own.encoded(), bytes_of_payloads([payload])))
 
-    def store_new(self, new: Prepared, *, replacing: bool = False, after: VolumeView | None = None) -> None:
-        """Store items that are prepared; with `after` only if nothing like them has come since that view was taken."""
+    @property
+    def position(self) -> int | None:
+        """Where the next item is going to be, as places tell it; None where nobody knows."""
+        return self.store.position if isinstance(self.store, LogStore) else None
+
+    def store_new(
+        self, new: Prepared, *, replacing: bool = False, after: VolumeView | None = None, since: int | None = None
+    ) -> None:
+        """Store items that are prepared; with `after` only if nothing like them has come since that view was taken.
+
+        Those that were stored from the position `since` on belong to the same collection: an id may not come again.
+        """
         ids, names, encoded, (payload_bytes, payload_starts) = new
         keys = encoded.keys
         if keys.shape[1] == self.kind.codec.bands:
@@ -194,16 +204,22 @@ class Storing:
         with self.lock:
             if len(ids) > 1 and len(set(ids)) < len(ids):
                 twice = next(each for position, each in enumerate(ids) if each in ids[:position])
-                raise InputError(f"the id {twice!r} is given twice")
-            while not self._stored(items, ids, replacing, after):
+                raise given_twice(twice)
+            while not self._stored(items, ids, replacing, after, since):
                 pass
 
-    def _stored(self, items: NewItems, ids: list[Any], replacing: bool, after: VolumeView | None) -> bool:
+    def _stored(
+        self, items: NewItems, ids: list[Any], replacing: bool, after: VolumeView | None, since: int | None
+    ) -> bool:
         """Store items under ids of which none may be taken, or some be replaced; False if somebody else was faster."""
         view = self.store.view() if after is None else after
         # A shared store looks at ids itself. It stores what comes before one that is taken, so many are looked at.
         looked_up = replacing or len(ids) > 1 or not self.store.is_shared
         there = self.places_of_ids(ids, view, items.keys) if looked_up else []
+        if since is not None:
+            for each, place in zip(ids, there, strict=True):
+                if place is not None and place & int(WHERE) >= since:
+                    raise given_twice(each)
         if not replacing and any(place is not None for place in there):
             raise _taken(next(each for each, place in zip(ids, there, strict=True) if place is not None))
         old = [place for place in there if place is not None]
@@ -218,6 +234,11 @@ class Storing:
                 raise
             return False
         return True
+
+
+def given_twice(id: Any) -> InputError:
+    """What is said where two items of one collection have one id."""
+    return InputError(f"the id {id!r} is given twice")
 
 
 def _taken(id: Any) -> InputError:

@@ -54,6 +54,14 @@ Weights: TypeAlias = Annotated[
     Literal["tf-idf", "bm25", "count"] | None,
     Option("How much shingles count in weighted-jaccard and cosine.", stands_for="tf-idf", panel=MATCHING),
 ]
+IndexWeights: TypeAlias = Annotated[
+    Literal["tf-idf", "bm25", "count"] | None,
+    Option(
+        "How much shingles count in weighted-jaccard and cosine: an index knows no document frequencies, only count.",
+        stands_for="count",
+        panel=MATCHING,
+    ),
+]
 Exact: TypeAlias = Annotated[bool, Option("Identical items only.", default=False, panel=MATCHING)]
 TokensOption: TypeAlias = Annotated[
     Callable[[str], Iterable[str]] | None,
@@ -364,7 +372,7 @@ class IndexOptions(LimitOptions, TextOptions, Bands, total=False):
     """The options that an index is made with; it keeps them."""
 
     html: Html
-    weights: Weights
+    weights: IndexWeights
     exact: Exact
     # Scores are exact, because the index keeps what they are counted from.
     verify: Annotated[
