@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from lookalike.errors import InputError
 from lookalike.io import open_files
 from lookalike.io.reading import blocks as blocks_module
+from lookalike.io.reading.formats import jsonl
 from lookalike.io.source import Source
 
 
@@ -337,3 +338,26 @@ def test_a_null_where_a_row_should_be_is_a_bad_row_wherever_it_stands(tmp_path: 
     source = open_files([path], skip_bad=True)
     assert len(rows_of(source, ["text"])) == before + 1
     assert source.skipped == 1
+
+
+@pytest.mark.parametrize(("threads", "alone", "expected"), [(1, True, False), (2, True, True), (2, False, False)])
+def test_arrow_parses_on_threads_of_its_own_only_where_ours_are_idle(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, threads: int, alone: bool, expected: bool
+) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"text": "x"}\n' * 10)
+    used, read = [], jsonl._read
+
+    def noting(*arguments: Any, threads: bool) -> Any:
+        used.append(threads)
+        return read(*arguments, threads=threads)
+
+    source = open_files([str(path)], threads=threads)
+    source.schema()
+    monkeypatch.setattr(jsonl, "_read", noting)
+    if alone:
+        list(source.batches(["text"]))
+    else:
+        for piece in source.pieces(["text"]):
+            list(piece.load())
+    assert set(used) == {expected}
