@@ -17,7 +17,7 @@ ever loses items: whatever is in it at the end was in it since it passed by. So 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -43,7 +43,10 @@ from lookalike.certify.sample_index import (
 from lookalike.errors import OptionError
 from lookalike.types import BoolArray, F64Array, I64Array, Sets, U64Array
 
-__all__ = ["Audit", "Audited", "ProbeMatches"]
+__all__ = ["LONGEST", "Audit", "Audited", "ProbeMatches", "auditable"]
+
+# The most elements of a set that is looked at.
+LONGEST = 1 << 20
 
 # (place of the sampled item, item that matches it, similarity)
 ProbeMatches = tuple[I64Array, I64Array, F64Array]
@@ -281,6 +284,17 @@ class Audit:
             built = not index.counts[BROKEN]
             entries, keys = 2 * entries, 2 * keys
         self._index = index
+
+
+def auditable(sets: Sets) -> tuple[Sets, int]:
+    """The sets that an audit sees, and how many are left out, as if empty: one alone would fill the sample."""
+    if extent_of(sets.offsets)[0] <= LONGEST:
+        return sets, 0
+    long = sets.sizes > LONGEST
+    sizes = np.where(long, 0, sets.sizes)
+    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    values = sets.values[np.repeat(~long, sets.sizes)]
+    return replace(sets, offsets=offsets, values=values), int(long.sum())
 
 
 def _room(sizes: I64Array, coming: I64Array, places: int) -> int:

@@ -8,24 +8,20 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from lookalike.certify.audit import Audit, Audited
 from lookalike.certify.overlap_audit import OverlapAudit
 from lookalike.certify.row_audit import RowAudit
-from lookalike.certify.sample_index import extent_of
 from lookalike.config import Config
 from lookalike.engines.evidence import ROW_SHARE
 from lookalike.key import sketch_seed
 from lookalike.measure_table import AuditKind
-from lookalike.measures import Judge, Measure, Represented
+from lookalike.measures import Judge, Measure
 from lookalike.types import Dense, Sets
 
-__all__ = ["Auditing", "auditable"]
+__all__ = ["Auditing"]
 
-# A set of more elements would fill the sample alone.
-_LONGEST = 1 << 20
 # To audit a text takes a sixth of what it takes to read and sketch it, so one thread for so many others is enough, as
 # long as nobody has to wait for it.
 _OTHERS_EACH = 4
@@ -134,14 +130,3 @@ class Auditing:
             self._audit = Audit.from_state(state)
         else:
             self._audit = self._rows.from_state(self._judge, state)
-
-
-def auditable(sets: Represented) -> tuple[Represented, int]:
-    """The items that the audit sees, and how many sets are left out: one of millions of elements would fill it."""
-    if not isinstance(sets, Sets) or sets.weights is not None or extent_of(sets.offsets)[0] <= _LONGEST:
-        return sets, 0
-    long = sets.sizes > _LONGEST
-    sizes = np.where(long, 0, sets.sizes)
-    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    values = sets.values[np.repeat(~long, sets.sizes)]
-    return replace(sets, offsets=offsets, values=values), int(long.sum())

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from lookalike.certify.audit import Audited
+from lookalike.certify.audit import Audited, auditable
 from lookalike.certify.step_checks import DrawnItem, ItemCheck
 from lookalike.cluster.keep import KeepPolicy, KeepValues
 from lookalike.collide.group import PROBE
@@ -24,7 +24,7 @@ from lookalike.engines.counts import Counts
 from lookalike.engines.local.item_checks import ItemChecks
 from lookalike.engines.local.known_items import KnownAudit, KnownItems, audited_after
 from lookalike.engines.local.room import Ceiling, Room, items_at_once, weight
-from lookalike.engines.local.run_audit import Auditing, auditable
+from lookalike.engines.local.run_audit import Auditing
 from lookalike.engines.local.store.array_file import Arrays, pack_columns, unpack_columns
 from lookalike.engines.local.store.sketches import SketchBatch, Sketches
 from lookalike.engines.local.store.work_folder import Work
@@ -195,7 +195,9 @@ def sketch(
             probed = known.probe(made, batch.rows)
             kept, audited = replace(kept, places=probed.places, scores=probed.scores), probed.audited
         empty = len(made) - int(np.count_nonzero(made.sizes))
-        passing_by, unaudited = (made.items, 0) if audit is None else auditable(made.items)
+        passing_by, unaudited = made.items, 0
+        if audit is not None and isinstance(passing_by, Sets) and passing_by.weights is None:
+            passing_by, unaudited = auditable(passing_by)
         return _Worked(_without_values(batch, columns), kept, passing_by, empty, unaudited, drawn, audited)
 
     if (finished := work.finished("sketch")) is None:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from lookalike.certify.audit import Audit, Audited
+from lookalike.certify.audit import LONGEST, Audit, Audited, auditable
 from lookalike.certify.overlap_audit import OverlapAudit
 from lookalike.certify.ranks import ranks_of
 from lookalike.certify.row_audit import RowAudit
@@ -28,10 +28,8 @@ from lookalike.recipe import Recipe
 from lookalike.types import I64Array, Sets, U64Array
 from lookalike.verify.verifier import HeldRows
 
-__all__ = ["LONGEST", "RunningAudit", "audited_of", "sample_state"]
+__all__ = ["RunningAudit", "audited_of", "sample_state"]
 
-# A set of more elements would fill the sample alone, and is not audited.
-LONGEST = 1 << 20
 _MOST = 250
 _BLOCK = 1 << 22
 # Items that are looked at for each that may be in the sample, so that one look is enough.
@@ -125,11 +123,7 @@ class RunningAudit:
         if isinstance(self._audit, RowAudit):
             self._audit.probe(first, rows.offsets, rows.words)
             return
-        sizes, offsets, values = np.diff(rows.offsets), rows.offsets, rows.words
-        if (sizes > LONGEST).any():
-            offsets = np.concatenate([[0], np.cumsum(np.where(sizes > LONGEST, 0, sizes))]).astype(np.int64)
-            values = values[np.repeat(sizes <= LONGEST, sizes)]
-        sets = Sets(offsets, values, np.zeros((len(items), 2), np.uint64))
+        sets, _ = auditable(Sets(rows.offsets, rows.words, np.zeros((len(items), 2), np.uint64)))
         self._audit.note([self._audit.probe([(first, sets)])])
 
     def _end(self) -> None:

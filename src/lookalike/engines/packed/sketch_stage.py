@@ -19,8 +19,8 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 
+from lookalike.certify.audit import LONGEST
 from lookalike.config import Config
-from lookalike.engines.packed.audit_sample import LONGEST
 from lookalike.engines.packed.blobs import Arrays1D, BatchWriter, by_number
 from lookalike.engines.packed.keep_keys import KeepKeys
 from lookalike.engines.packed.numbering import NUMBER, POSITION_BITS, chunk_of_item, part_of_key
