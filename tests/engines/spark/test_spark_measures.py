@@ -1,4 +1,4 @@
-"""Sets, vectors, bits and bags on Spark: what is removed for what, and the certificate, as in the local engine."""
+"""Every form of items on Spark: what is removed for what, and the certificate, as in the local engine."""
 
 from __future__ import annotations
 
@@ -12,13 +12,17 @@ import lookalike.spark
 from lookalike import OptionError
 from tests.engines.packed.test_other_measures import bags, bits, vectors
 from tests.engines.spark.test_spark_dedup import plain, rows_of
-from tests.engines.spark.test_spark_pairs import told
+from tests.engines.spark.test_spark_pairs import rows, told
 from tests.templates import templates
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
+
+
+def texts() -> pa.Array:
+    return rows()["text"].combine_chunks()
 
 
 def sets() -> pa.Array:
@@ -29,6 +33,7 @@ CASES: dict[str, tuple[Any, dict[str, Any]]] = {
     "sets": (sets, {"threshold": 0.6, "bands": 5, "rows": 3}),
     "vectors": (vectors, {"measure": "cosine", "threshold": 0.9, "bands": 8, "rows": 8}),
     "bits": (bits, {"measure": "hamming", "threshold": 0.9, "bands": 8, "rows": 12}),
+    "weighed text": (texts, {"measure": "cosine", "weights": "bm25", "threshold": 0.7, "bands": 8, "rows": 6}),
     "bags": (bags, {"measure": "weighted-jaccard", "threshold": 0.7, "bands": 8, "rows": 3}),
 }
 
@@ -56,7 +61,6 @@ def test_distances_are_told_as_distances(spark: SparkSession) -> None:
 
 
 UNSUPPORTED: dict[str, tuple[dict[str, Any], str]] = {
-    "weights of text": ({"column": "text", "measure": "weighted-jaccard"}, "weighs shingles by how many documents"),
     "groups of vectors": ({"column": "item", "measure": "cosine", "group_by": "text"}, "group_by is not supported"),
 }
 

@@ -1,5 +1,6 @@
 """The way of the data where many tasks share the work: which stage follows which, and what the driver must know.
 
+    frequency_stage.py  in how many documents each shingle stands, where weights go by it
     sketch_stage.py     rows of the input to keys, fingerprints and stored rows
     bucket_stage.py     keys to pairs that share a bucket, fingerprints to folds
     candidate_stage.py  each pair once, and whose stored rows are needed where
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -35,6 +37,7 @@ from lookalike.engines.packed.blobs import Arrays1D, BatchWriter
 from lookalike.engines.packed.bucket_stage import BucketStage
 from lookalike.engines.packed.candidate_stage import REQUESTS, CandidateStage, merge_requests
 from lookalike.engines.packed.carrier import Carrier, StageWork, Table
+from lookalike.engines.packed.frequency_stage import share_frequencies
 from lookalike.engines.packed.giant_stage import AUDIT, GiantStage, add_sure, name_items
 from lookalike.engines.packed.keep_keys import KeepKeys
 from lookalike.engines.packed.lookup_stage import (
@@ -60,6 +63,9 @@ from lookalike.recipe import Recipe
 from lookalike.theory import Plan
 from lookalike.types import BoolArray, I64Array
 from lookalike.verify.verifier import HeldRows
+
+if TYPE_CHECKING:
+    from lookalike.represent.document_counts import Frequencies
 
 __all__ = ["PackedJob", "PackedMatches"]
 
@@ -106,7 +112,8 @@ class PackedMatches:
 class PackedJob:
     """A run: `plan` is None where only identical items are looked for; `parts` tasks share each stage.
 
-    `keep` tells which of two items is kept first, where that is not the one that comes first.
+    `keep` tells which of two items is kept first, where that is not the one that comes first; `frequencies` are there
+    where weights of shingles go by them.
     """
 
     carrier: Carrier
@@ -117,6 +124,7 @@ class PackedJob:
     parts: int
     all_pairs: bool = True
     keep: KeepKeys | None = None
+    frequencies: Frequencies | None = None
 
     @property
     def joins(self) -> bool:
@@ -127,9 +135,11 @@ class PackedJob:
     def match(self, rows: Table) -> PackedMatches:
         """From numbered rows of the input to matches."""
         carrier, items, config = self.carrier, self.items, self.config
+        shared = None if self.frequencies is None else share_frequencies(carrier, self.frequencies)
         work = SketchStage(
-            self.recipe, config, items.columns, self.parts, config.id, config.group_by, self.plan is not None, self.keep
-        )
+            self.recipe, config, items.columns, self.parts, config.id, config.group_by, self.plan is not None,
+            self.keep, shared,
+        )  # fmt: skip
         sketched = carrier.save("sketches", carrier.map(rows, work, sketch_stage.KINDS))
         counts = Tallies.merged(carrier.collect(sketched, "counts")[0])
         numbering, sizes = _numbering(counts), _taken(counts, "size ")
