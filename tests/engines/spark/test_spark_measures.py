@@ -9,8 +9,7 @@ import pytest
 
 import lookalike
 import lookalike.spark
-from lookalike import OptionError
-from tests.engines.packed.test_other_measures import bags, bits, vectors
+from tests.engines.packed.test_other_measures import bags, bits, vectors, with_groups
 from tests.engines.spark.test_spark_dedup import plain, rows_of
 from tests.engines.spark.test_spark_pairs import rows, told
 from tests.templates import templates
@@ -31,7 +30,7 @@ def sets() -> pa.Array:
 
 CASES: dict[str, tuple[Any, dict[str, Any]]] = {
     "sets": (sets, {"threshold": 0.6, "bands": 5, "rows": 3}),
-    "vectors": (vectors, {"measure": "cosine", "threshold": 0.9, "bands": 8, "rows": 8}),
+    "vectors in groups": (vectors, {"measure": "cosine", "threshold": 0.9, "bands": 8, "rows": 8, "group_by": "group"}),
     "bits": (bits, {"measure": "hamming", "threshold": 0.9, "bands": 8, "rows": 12}),
     "weighed text": (texts, {"measure": "cosine", "weights": "bm25", "threshold": 0.7, "bands": 8, "rows": 6}),
     "bags": (bags, {"measure": "weighted-jaccard", "threshold": 0.7, "bands": 8, "rows": 3}),
@@ -42,7 +41,7 @@ CASES: dict[str, tuple[Any, dict[str, Any]]] = {
 def test_removed_items_are_those_of_the_local_engine(spark: SparkSession, case: str) -> None:
     made, options = CASES[case]
     items = made()
-    table = pa.table({"id": range(len(items)), "item": items})
+    table = with_groups(items).append_column("id", pa.array(range(len(items))))
     options = {"column": "item", "id": "id", "audit": 100, **options}
     local = lookalike.dedup(table, **options)
     found = lookalike.spark.dedup(spark.createDataFrame(table), **options)
@@ -58,15 +57,3 @@ def test_distances_are_told_as_distances(spark: SparkSession) -> None:
     local = lookalike.pairs(table, **options)
     assert found.table.columns == ["a", "b", "distance"]
     assert plain(found.table) == sorted(local)
-
-
-UNSUPPORTED: dict[str, tuple[dict[str, Any], str]] = {
-    "groups of vectors": ({"column": "item", "measure": "cosine", "group_by": "text"}, "group_by is not supported"),
-}
-
-
-@pytest.mark.parametrize("options, message", UNSUPPORTED.values(), ids=UNSUPPORTED)
-def test_what_is_not_supported_is_refused(spark: SparkSession, options: dict[str, Any], message: str) -> None:
-    frame = spark.createDataFrame([("a b", [1.0, 2.0])], "text string, item array<float>")
-    with pytest.raises(OptionError, match=message):
-        lookalike.spark.pairs(frame, **options)

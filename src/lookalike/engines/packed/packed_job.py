@@ -51,7 +51,7 @@ from lookalike.engines.packed.lookup_stage import (
 )
 from lookalike.engines.packed.numbering import Numbering, chunk_of_item
 from lookalike.engines.packed.order_stage import ORDERED, FindOrders
-from lookalike.engines.packed.ship_stage import ShipStage, read_rows
+from lookalike.engines.packed.ship_stage import ShipStage, read_groups, read_rows
 from lookalike.engines.packed.sketch_stage import SketchStage
 from lookalike.engines.packed.tallies import Tallies
 from lookalike.engines.packed.unfold_stage import COUNTED, HALF, UnfoldLeft, UnfoldRight, count_pairs
@@ -61,7 +61,7 @@ from lookalike.items.from_rows import Items
 from lookalike.measures import measure_of
 from lookalike.recipe import Recipe
 from lookalike.theory import Plan
-from lookalike.types import BoolArray, I64Array
+from lookalike.types import BoolArray, I64Array, U64Array
 from lookalike.verify.verifier import HeldRows
 
 if TYPE_CHECKING:
@@ -267,7 +267,7 @@ class PackedJob:
     def _sample(self, rows: Table, numbering: Numbering, counts: dict[str, int]) -> Arrays1D:
         """The sample of the audit."""
 
-        def rows_of(places: I64Array) -> tuple[I64Array, HeldRows]:
+        def rows_of(places: I64Array) -> tuple[I64Array, HeldRows, U64Array]:
             items = numbering.numbers(places)
             out = BatchWriter(REQUESTS)
             for chunk in np.unique(chunk_of_item(items)).tolist():
@@ -277,8 +277,10 @@ class PackedJob:
             shipped = self.carrier.map(
                 beside, ShipStage(self.recipe, self.config, self.parts, numbering), ship_stage.KINDS
             )
-            found, held, _ = read_rows(self.carrier.collect(shipped, "rows")[0])
-            return numbering.places(found), held
+            sent = self.carrier.collect(shipped, "rows")[0]
+            groups = read_groups(sent, np.unique(np.concatenate([places[:0], *(blob["items"] for blob in sent)])))
+            found, held, _ = read_rows(sent)
+            return numbering.places(found), held, groups
 
         left_out = counts.get("empty", 0) + counts.get("unaudited_items", 0)
         return sample_state(self.config, self.recipe, numbering.total, counts["items"] - left_out, rows_of)

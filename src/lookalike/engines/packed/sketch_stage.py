@@ -34,7 +34,7 @@ from lookalike.measure_table import AuditKind
 from lookalike.measures import measure_of
 from lookalike.measures.sketch_batch import ItemSketches, represent_batch, set_apart, sketch_items
 from lookalike.recipe import Recipe
-from lookalike.types import I64Array, U64Array
+from lookalike.types import Dense, I64Array, U64Array
 
 if TYPE_CHECKING:
     from lookalike.represent.document_counts import Frequencies
@@ -101,7 +101,9 @@ class SketchStage:
         if self.compared:
             judge = measure_of(self.recipe).judge(replace(self.config, verify="exact"))
             assert judge is not None
-            self._add_rows(chunk, numbers, *judge.rows(sketched.items), out)
+            # Elements of sets tell groups apart; what else a row is compared by does not.
+            groups = sketched.items.groups if isinstance(sketched.items, Dense) else None
+            self._add_rows(chunk, numbers, *judge.rows(sketched.items), groups, out)
         if self.id is not None:
             ids = rows.select([self.id]).rename_columns(["id"])
             out.add("ids", chunk, {"base": numbers[:1], "table": _as_bytes(ids)})
@@ -157,15 +159,19 @@ class SketchStage:
             arrays |= {"first": first[mine], "second": second[mine]}
             out.add("prints", each, arrays if order is None else arrays | {"order": order[mine]})
 
-    def _add_rows(self, chunk: int, numbers: I64Array, offsets: I64Array, words: U64Array, out: BatchWriter) -> None:
-        """What items are compared by, in blobs of a bounded size."""
+    def _add_rows(
+        self, chunk: int, numbers: I64Array, offsets: I64Array, words: U64Array, groups: U64Array | None,
+        out: BatchWriter,
+    ) -> None:  # fmt: skip
+        """What items are compared by, in blobs of a bounded size; with their groups, where rows do not tell them."""
         first = 0
         while first < len(numbers):
             end = int(np.searchsorted(offsets, offsets[first] + _ROW_WORDS, side="right")) - 1
             end = min(len(numbers), max(first + 1, end))
             sizes = np.diff(offsets[first : end + 1]).astype(np.uint32)
             mine = words[offsets[first] : offsets[end]]
-            out.add("rows", chunk, {"base": numbers[first : first + 1], "sizes": sizes, "words": mine})
+            arrays: Arrays1D = {"base": numbers[first : first + 1], "sizes": sizes, "words": mine}
+            out.add("rows", chunk, arrays if groups is None else arrays | {"groups": groups[first:end]})
             first = end
 
     def _named(self, rows: pa.RecordBatch, place: int) -> str:

@@ -112,8 +112,6 @@ def _check_items(config: Config, items: Items) -> None:
     """Refuse what this engine does not do yet with items of this form, before any of them is read as a whole."""
     if items.recipe.traits.directed:
         raise OptionError(f"{config.measure} is not supported on Spark yet: run it on one machine")
-    if config.group_by is not None and items.traits.dense and not config.exact:
-        raise OptionError(f"group_by is not supported for {items.form} on Spark yet: run it on one machine")
 
 
 def _unordered(source: FrameSource, frame: DataFrame, items: Items) -> SparkTable:
