@@ -15,6 +15,7 @@ from lookalike.cluster.keep import parse_keep
 from lookalike.config import make_config
 from lookalike.engines.local.pipeline import Found
 from lookalike.engines.packed.blobs import blobs
+from lookalike.engines.packed.frequency_stage import count_documents
 from lookalike.engines.packed.keep_keys import KeepKeys
 from lookalike.engines.packed.numbering import NUMBER, POSITION_BITS, Numbering
 from lookalike.engines.packed.one_process import OneProcess, Parts
@@ -47,10 +48,13 @@ def packed_job(table: pa.Table, folder: Path, parts: int = 3, *, verb: str = "pa
     config = make_config(**options)
     collection = open_collection(open_source(table), None, config)
     config = replace(config, measure=config.measure or form_named(collection.items.form).measure)
-    plan, _ = plan_run(collection, config, None, verb=verb)
+    carrier, frequencies = OneProcess(folder), None
+    if collection.items.recipe.needs_frequencies:
+        frequencies = count_documents(carrier, collection.items, numbered(table, [len(table) // 3]), parts)
+    plan, _ = plan_run(collection, config, frequencies, verb=verb)
     recipe = collection.items.recipe.planned(plan)
     keep = KeepKeys.of(parse_keep(config.keep), table.schema)
-    return PackedJob(OneProcess(folder), collection.items, config, plan, recipe, parts, verb == "pairs", keep)
+    return PackedJob(carrier, collection.items, config, plan, recipe, parts, verb == "pairs", keep, frequencies)
 
 
 def listed(job: PackedJob, found: PackedMatches) -> list[tuple[int, int, float]]:

@@ -90,8 +90,10 @@ class RowAudit:
             mine = np.isin(left, self._items)
             self._pairs = left[mine], right[mine], scores[mine]
 
-    def probe(self, first: int, offsets: I64Array, words: U64Array) -> None:
-        """Compare the items first, first + 1, … with the sample, which none of them joins; there are no groups."""
+    def probe(self, first: int, offsets: I64Array, words: U64Array, groups: U64Array | None = None) -> None:
+        """Compare the items first, first + 1, … with the sample, which none of them joins; see `add` for groups."""
+        if groups is None:
+            groups = np.zeros(len(offsets) - 1, np.uint64)
         for start in range(0, len(offsets) - 1, _ROWS):
             here = offsets[start : start + _ROWS + 1]
             lengths = np.diff(here)
@@ -99,7 +101,7 @@ class RowAudit:
             ends = np.cumsum(np.concatenate([[0], np.diff(self._offsets), lengths[lengths > 0]])).astype(np.int64)
             together = np.concatenate([self._words, words[here[0] : here[-1]]])
             sampled = np.arange(len(self._items))
-            self._compare(items, np.zeros(len(items), np.uint64), ends, together, sampled, len(sampled))
+            self._compare(items, groups[items - first], ends, together, sampled, len(sampled))
 
     def _compare(
         self, items: I64Array, groups: U64Array, offsets: I64Array, words: U64Array, place: I64Array, before: int

@@ -141,6 +141,12 @@ class Frequencies:
             self.documents += len(sets)
             self._length += length
 
+    def add_listed(self, values: U64Array, times: U32Array) -> None:
+        """Count shingles that stand in so many documents each, which are counted elsewhere."""
+        with self._lock:
+            self._add(values, times)
+            self._mark = None
+
     def _add(self, values: U64Array, times: U32Array) -> None:
         while self._table is None and len(values):
             # Half of the slots stay empty.
@@ -161,19 +167,19 @@ class Frequencies:
     def _grow(self) -> None:
         """Put what was counted into a hash table of twice the size."""
         slots = min(2 * len(self._elements), 1 << (2 * self._exact - 1).bit_length())
-        elements, counts = self._listed()
+        elements, counts = self.listed()
         self._elements, self._counts = self._allocate(slots, np.uint64), self._allocate(slots, np.uint32)
         count_exactly(elements, counts, self._elements, self._counts, 0, slots, TABLE_KEY)
 
     def _spread(self) -> None:
         """Put what was counted into the table of counters, and go on there."""
-        elements, counts = self._listed()
+        elements, counts = self.listed()
         self._elements, self._counts, self._used = np.zeros(1, np.uint64), np.zeros(1, np.uint32), 0
         self._table = self._allocate(2 * self._width, np.uint32).reshape(2, self._width)
         add_counts(elements, counts, self._table)
 
-    def _listed(self) -> tuple[U64Array, U32Array]:
-        """The elements that were counted exactly, and their counts."""
+    def listed(self) -> tuple[U64Array, U32Array]:
+        """The shingles that were counted exactly, in no order, and their counts."""
         there = np.flatnonzero(self._elements)
         return self._elements[there], self._counts[there]
 
@@ -183,7 +189,7 @@ class Frequencies:
             raise InputError("frequencies of tables of different sizes cannot be added")
         with self._lock:
             if other._table is None:
-                self._add(*other._listed())
+                self._add(*other.listed())
             else:
                 if self._table is None:
                     self._spread()
@@ -215,6 +221,11 @@ class Frequencies:
         return self._mark
 
     @property
+    def length(self) -> int:
+        """How many shingles all documents have, repeated ones counted each time."""
+        return self._length
+
+    @property
     def mean_length(self) -> float:
         """How many shingles a document has, repeated ones counted each time."""
         return self._length / self.documents if self.documents else 0.0
@@ -224,7 +235,7 @@ class Frequencies:
         totals = np.array([self.documents, self._length, self._exact, self._width], np.int64)
         if self._table is not None:
             return {"totals": totals, "table": self._table.copy()}
-        elements, counts = self._listed()
+        elements, counts = self.listed()
         # In an order that does not tell how the table grew.
         order = np.argsort(elements)
         return {"totals": totals, "elements": elements[order], "counts": counts[order]}
@@ -236,7 +247,7 @@ class Frequencies:
         if "table" in state:
             restored._spread()
             assert restored._table is not None
-            restored._table[:] = state["table"]
+            restored._table[:] = np.reshape(state["table"], (2, width))
         else:
             restored._add(np.asarray(state["elements"], np.uint64), np.asarray(state["counts"], np.uint32))
         restored.documents, restored._length = documents, length

@@ -43,6 +43,11 @@ def bags() -> pa.Array:
     return pa.array(rows, kind)
 
 
+def with_groups(items: pa.Array) -> pa.Table:
+    """The last of each family of five is of another group."""
+    return pa.table({"item": items, "group": ["b" if i % 5 == 4 else "a" for i in range(len(items))]})
+
+
 CASES: dict[str, tuple[Any, dict[str, Any]]] = {
     "cosine": (vectors, {"measure": "cosine", "threshold": 0.9}),
     "cosine by bands": (vectors, {"measure": "cosine", "threshold": 0.9, "bands": 8, "rows": 8}),
@@ -50,6 +55,8 @@ CASES: dict[str, tuple[Any, dict[str, Any]]] = {
     "euclidean by bands": (vectors, {"measure": "euclidean", "max_distance": 1.0, "bands": 8, "rows": 3}),
     "manhattan": (vectors, {"measure": "manhattan", "max_distance": 3.0, "bands": 8, "rows": 3}),
     "hamming": (bits, {"measure": "hamming", "threshold": 0.9, "bands": 8, "rows": 12}),
+    "vectors in groups": (vectors, {"measure": "cosine", "threshold": 0.9, "bands": 8, "rows": 8, "group_by": "group"}),
+    "bits in groups": (bits, {"measure": "hamming", "threshold": 0.9, "bands": 4, "rows": 20, "group_by": "group"}),
     "weighted": (bags, {"measure": "weighted-jaccard", "threshold": 0.7, "bands": 8, "rows": 3}),
     "cosine of bags": (bags, {"measure": "cosine", "threshold": 0.8, "bands": 8, "rows": 6}),
 }
@@ -59,7 +66,7 @@ CASES: dict[str, tuple[Any, dict[str, Any]]] = {
 @pytest.mark.parametrize("case", CASES)
 def test_pairs_are_those_of_the_local_engine(case: str, audit: int, tmp_path: Path) -> None:
     made, options = CASES[case]
-    table = pa.table({"item": made()})
+    table = with_groups(made())
     options = {"column": "item", "audit": audit, **options}
     local = lookalike.pairs(table, **options)
     job = packed_job(table, tmp_path, 3, **options)
@@ -80,7 +87,7 @@ def test_keepers_are_those_of_the_local_engine(
     limited(monkeypatch, row_bucket=row_bucket)
     monkeypatch.setattr(packed_clusters, "_ONE_TASK", 0 if cluster == "components" else 10**6)
     made, options = CASES[case]
-    table = pa.table({"item": made()})
+    table = with_groups(made())
     options = {"column": "item", "audit": 100, "cluster": cluster, **options}
     local = lookalike.dedup(table, **options)
     job = packed_job(table, tmp_path, 3, verb="dedup", **options)

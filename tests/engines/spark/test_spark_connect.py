@@ -31,6 +31,8 @@ def test_a_connect_session_gives_the_same(tmp_path: Path) -> None:
         "bands": 5,
         "rows": 3,
         "id": "id",
+        # So that tasks share document counts, which come to them in another way than on a classic session.
+        "max_share": 0.1,
     }
     command = [sys.executable, connect_run.__file__, str(tmp_path / "rows.parquet"), json.dumps(options)]
     environment = os.environ | {"PYSPARK_PYTHON": sys.executable, "PYTHONPATH": os.pathsep.join(sys.path)}

@@ -100,6 +100,7 @@ def test_what_is_not_supported_is_refused(spark: SparkSession) -> None:
     frame = spark.createDataFrame([("a b",)], "text string")
     refused: dict[str, dict[str, Any]] = {
         "against": {"against": "seen.idx"},
+        "against is not supported": {"against": frame},
         "unit": {"unit": "line"},
         "report_by": {"report_by": "text"},
         "keep is a function": {"keep": len},

@@ -1,4 +1,4 @@
-"""Sets, vectors, bits and bags on Spark: what is removed for what, and the certificate, as in the local engine."""
+"""Every form of items on Spark: what is removed for what, and the certificate, as in the local engine."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ import pytest
 
 import lookalike
 import lookalike.spark
-from lookalike import OptionError
-from tests.engines.packed.test_other_measures import bags, bits, vectors
+from tests.engines.packed.test_other_measures import bags, bits, vectors, with_groups
 from tests.engines.spark.test_spark_dedup import plain, rows_of
-from tests.engines.spark.test_spark_pairs import told
+from tests.engines.spark.test_spark_pairs import rows, told
 from tests.templates import templates
 
 if TYPE_CHECKING:
@@ -21,14 +20,19 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 
+def texts() -> pa.Array:
+    return rows()["text"].combine_chunks()
+
+
 def sets() -> pa.Array:
     return pa.array([sorted(each) for each in templates("mixed", 1, items=100)], pa.list_(pa.int64()))
 
 
 CASES: dict[str, tuple[Any, dict[str, Any]]] = {
     "sets": (sets, {"threshold": 0.6, "bands": 5, "rows": 3}),
-    "vectors": (vectors, {"measure": "cosine", "threshold": 0.9, "bands": 8, "rows": 8}),
+    "vectors in groups": (vectors, {"measure": "cosine", "threshold": 0.9, "bands": 8, "rows": 8, "group_by": "group"}),
     "bits": (bits, {"measure": "hamming", "threshold": 0.9, "bands": 8, "rows": 12}),
+    "weighed text": (texts, {"measure": "cosine", "weights": "bm25", "threshold": 0.7, "bands": 8, "rows": 6}),
     "bags": (bags, {"measure": "weighted-jaccard", "threshold": 0.7, "bands": 8, "rows": 3}),
 }
 
@@ -37,7 +41,7 @@ CASES: dict[str, tuple[Any, dict[str, Any]]] = {
 def test_removed_items_are_those_of_the_local_engine(spark: SparkSession, case: str) -> None:
     made, options = CASES[case]
     items = made()
-    table = pa.table({"id": range(len(items)), "item": items})
+    table = with_groups(items).append_column("id", pa.array(range(len(items))))
     options = {"column": "item", "id": "id", "audit": 100, **options}
     local = lookalike.dedup(table, **options)
     found = lookalike.spark.dedup(spark.createDataFrame(table), **options)
@@ -53,16 +57,3 @@ def test_distances_are_told_as_distances(spark: SparkSession) -> None:
     local = lookalike.pairs(table, **options)
     assert found.table.columns == ["a", "b", "distance"]
     assert plain(found.table) == sorted(local)
-
-
-UNSUPPORTED: dict[str, tuple[dict[str, Any], str]] = {
-    "weights of text": ({"column": "text", "measure": "weighted-jaccard"}, "weighs shingles by how many documents"),
-    "groups of vectors": ({"column": "item", "measure": "cosine", "group_by": "text"}, "group_by is not supported"),
-}
-
-
-@pytest.mark.parametrize("options, message", UNSUPPORTED.values(), ids=UNSUPPORTED)
-def test_what_is_not_supported_is_refused(spark: SparkSession, options: dict[str, Any], message: str) -> None:
-    frame = spark.createDataFrame([("a b", [1.0, 2.0])], "text string, item array<float>")
-    with pytest.raises(OptionError, match=message):
-        lookalike.spark.pairs(frame, **options)

@@ -46,11 +46,16 @@ def _ranked(total: int, seed: int, limit: int) -> Iterator[tuple[I64Array, U64Ar
 
 
 def sample_state(
-    config: Config, recipe: Recipe, total: int, full: int, rows_of: Callable[[I64Array], tuple[I64Array, HeldRows]]
+    config: Config,
+    recipe: Recipe,
+    total: int,
+    full: int,
+    rows_of: Callable[[I64Array], tuple[I64Array, HeldRows, U64Array]],
 ) -> Arrays1D:
     """The sample of so many items, of which so many have elements, as `RunningAudit` takes it.
 
-    `rows_of` gives the rows of the items in some places: those of them that there are, ascending, and their rows.
+    `rows_of` gives the rows of the items in some places: those of them that there are, ascending, their rows, and
+    their groups.
     """
     indexed = recipe.traits.audit is AuditKind.INDEX
     sample = config.audit if indexed else max(1, config.audit // ROW_SHARE)
@@ -60,7 +65,7 @@ def sample_state(
         found = list(_ranked(total, seed, (2**64 - 1) >> halvings))
         places = np.concatenate([np.empty(0, np.int64), *(each[0] for each in found)])
         ranks = np.concatenate([np.empty(0, np.uint64), *(each[1] for each in found)])
-        items, rows = rows_of(places)
+        items, rows, groups = rows_of(places)
         sizes = np.diff(rows.offsets)
         audited = (sizes > 0) & (sizes <= LONGEST) if indexed else sizes > 0
         inside = ranks[np.searchsorted(places, items)]
@@ -79,7 +84,7 @@ def sample_state(
             "seen": np.array([full, total - full, full], np.int64),
             "items": items[chosen],
             "ranks": inside[chosen],
-            "groups": np.zeros(len(chosen), np.uint64),
+            "groups": groups[chosen],
             "matches": np.zeros(len(chosen), np.int64),
             "offsets": offsets,
             "left": np.empty(0, np.int64),
@@ -113,15 +118,15 @@ class RunningAudit:
         kind = OverlapAudit if self._kind is AuditKind.OVERLAP else RowAudit
         return kind.from_state(self._judge, self._state)
 
-    def look_at(self, items: I64Array, rows: HeldRows) -> None:
-        """Compare the sets of consecutive items with the sample."""
+    def look_at(self, items: I64Array, rows: HeldRows, groups: U64Array | None = None) -> None:
+        """Compare the rows of consecutive items with the sample, as far as they are of the same groups."""
         first = int(self._numbering.places(items[:1])[0])
         if first <= self._last:
             self._end()
             self._audit = self._made()
         self._last = first
         if isinstance(self._audit, RowAudit):
-            self._audit.probe(first, rows.offsets, rows.words)
+            self._audit.probe(first, rows.offsets, rows.words, groups)
             return
         sets, _ = auditable(Sets(rows.offsets, rows.words, np.zeros((len(items), 2), np.uint64)))
         self._audit.note([self._audit.probe([(first, sets)])])

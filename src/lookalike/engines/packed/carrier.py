@@ -14,11 +14,19 @@ import pyarrow as pa
 
 from lookalike.engines.packed.blobs import Arrays1D
 
-__all__ = ["Carrier", "StageWork", "Table"]
+__all__ = ["Carrier", "Shared", "StageWork", "Table"]
 
 StageWork: TypeAlias = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 # A table is what its carrier makes of it; nobody else looks inside.
 Table: TypeAlias = Any
+
+
+class Shared(Protocol):
+    """Arrays that every task can read; what is sent to tasks is where they are."""
+
+    def read(self) -> Arrays1D:
+        """The arrays, in a task."""
+        ...
 
 
 class Carrier(Protocol):
@@ -61,4 +69,8 @@ class Carrier(Protocol):
 
     def made(self, rows: Sequence[pa.RecordBatch], kinds: Sequence[str]) -> Table:
         """A small table of these rows."""
+        ...
+
+    def share(self, name: str, arrays: Arrays1D) -> Shared:
+        """Arrays that are too large to be sent with every task; they are kept once on each machine."""
         ...

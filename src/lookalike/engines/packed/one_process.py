@@ -15,7 +15,7 @@ from lookalike.engines.packed.carrier import StageWork
 from lookalike.io.writing.atomic import replacing
 from lookalike.threads.ordered import ordered_map
 
-__all__ = ["OneProcess", "Parts"]
+__all__ = ["HeldArrays", "OneProcess", "Parts"]
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,16 @@ class Parts:
 
     parts: list[list[pa.RecordBatch]]
     kinds: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class HeldArrays:
+    """Arrays in memory, where all tasks are."""
+
+    arrays: Arrays1D
+
+    def read(self) -> Arrays1D:
+        return self.arrays
 
 
 class OneProcess:
@@ -89,6 +99,9 @@ class OneProcess:
 
     def made(self, rows: Sequence[pa.RecordBatch], kinds: Sequence[str]) -> Parts:
         return Parts([list(rows)], tuple(kinds))
+
+    def share(self, name: str, arrays: Arrays1D) -> HeldArrays:
+        return HeldArrays(arrays)
 
 
 def _widened(batch: pa.RecordBatch, kinds: Sequence[str]) -> pa.RecordBatch:

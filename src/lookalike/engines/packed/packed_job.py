@@ -1,5 +1,6 @@
 """The way of the data where many tasks share the work: which stage follows which, and what the driver must know.
 
+    frequency_stage.py  in how many documents each shingle stands, where weights go by it
     sketch_stage.py     rows of the input to keys, fingerprints and stored rows
     bucket_stage.py     keys to pairs that share a bucket, fingerprints to folds
     candidate_stage.py  each pair once, and whose stored rows are needed where
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -35,6 +37,7 @@ from lookalike.engines.packed.blobs import Arrays1D, BatchWriter
 from lookalike.engines.packed.bucket_stage import BucketStage
 from lookalike.engines.packed.candidate_stage import REQUESTS, CandidateStage, merge_requests
 from lookalike.engines.packed.carrier import Carrier, StageWork, Table
+from lookalike.engines.packed.frequency_stage import share_frequencies
 from lookalike.engines.packed.giant_stage import AUDIT, GiantStage, add_sure, name_items
 from lookalike.engines.packed.keep_keys import KeepKeys
 from lookalike.engines.packed.lookup_stage import (
@@ -48,7 +51,7 @@ from lookalike.engines.packed.lookup_stage import (
 )
 from lookalike.engines.packed.numbering import Numbering, chunk_of_item
 from lookalike.engines.packed.order_stage import ORDERED, FindOrders
-from lookalike.engines.packed.ship_stage import ShipStage, read_rows
+from lookalike.engines.packed.ship_stage import ShipStage, read_groups, read_rows
 from lookalike.engines.packed.sketch_stage import SketchStage
 from lookalike.engines.packed.tallies import Tallies
 from lookalike.engines.packed.unfold_stage import COUNTED, HALF, UnfoldLeft, UnfoldRight, count_pairs
@@ -58,8 +61,11 @@ from lookalike.items.from_rows import Items
 from lookalike.measures import measure_of
 from lookalike.recipe import Recipe
 from lookalike.theory import Plan
-from lookalike.types import BoolArray, I64Array
+from lookalike.types import BoolArray, I64Array, U64Array
 from lookalike.verify.verifier import HeldRows
+
+if TYPE_CHECKING:
+    from lookalike.represent.document_counts import Frequencies
 
 __all__ = ["PackedJob", "PackedMatches"]
 
@@ -106,7 +112,8 @@ class PackedMatches:
 class PackedJob:
     """A run: `plan` is None where only identical items are looked for; `parts` tasks share each stage.
 
-    `keep` tells which of two items is kept first, where that is not the one that comes first.
+    `keep` tells which of two items is kept first, where that is not the one that comes first; `frequencies` are there
+    where weights of shingles go by them.
     """
 
     carrier: Carrier
@@ -117,6 +124,7 @@ class PackedJob:
     parts: int
     all_pairs: bool = True
     keep: KeepKeys | None = None
+    frequencies: Frequencies | None = None
 
     @property
     def joins(self) -> bool:
@@ -127,9 +135,11 @@ class PackedJob:
     def match(self, rows: Table) -> PackedMatches:
         """From numbered rows of the input to matches."""
         carrier, items, config = self.carrier, self.items, self.config
+        shared = None if self.frequencies is None else share_frequencies(carrier, self.frequencies)
         work = SketchStage(
-            self.recipe, config, items.columns, self.parts, config.id, config.group_by, self.plan is not None, self.keep
-        )
+            self.recipe, config, items.columns, self.parts, config.id, config.group_by, self.plan is not None,
+            self.keep, shared,
+        )  # fmt: skip
         sketched = carrier.save("sketches", carrier.map(rows, work, sketch_stage.KINDS))
         counts = Tallies.merged(carrier.collect(sketched, "counts")[0])
         numbering, sizes = _numbering(counts), _taken(counts, "size ")
@@ -257,7 +267,7 @@ class PackedJob:
     def _sample(self, rows: Table, numbering: Numbering, counts: dict[str, int]) -> Arrays1D:
         """The sample of the audit."""
 
-        def rows_of(places: I64Array) -> tuple[I64Array, HeldRows]:
+        def rows_of(places: I64Array) -> tuple[I64Array, HeldRows, U64Array]:
             items = numbering.numbers(places)
             out = BatchWriter(REQUESTS)
             for chunk in np.unique(chunk_of_item(items)).tolist():
@@ -267,8 +277,10 @@ class PackedJob:
             shipped = self.carrier.map(
                 beside, ShipStage(self.recipe, self.config, self.parts, numbering), ship_stage.KINDS
             )
-            found, held, _ = read_rows(self.carrier.collect(shipped, "rows")[0])
-            return numbering.places(found), held
+            sent = self.carrier.collect(shipped, "rows")[0]
+            groups = read_groups(sent, np.unique(np.concatenate([places[:0], *(blob["items"] for blob in sent)])))
+            found, held, _ = read_rows(sent)
+            return numbering.places(found), held, groups
 
         left_out = counts.get("empty", 0) + counts.get("unaudited_items", 0)
         return sample_state(self.config, self.recipe, numbering.total, counts["items"] - left_out, rows_of)

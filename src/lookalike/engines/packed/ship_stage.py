@@ -19,10 +19,10 @@ from lookalike.engines.packed.audit_sample import RunningAudit
 from lookalike.engines.packed.blobs import Arrays1D, BatchWriter, by_number, read_kinds
 from lookalike.engines.packed.numbering import Numbering
 from lookalike.recipe import Recipe
-from lookalike.types import I64Array, U32Array, U64Array
+from lookalike.types import I64Array, U64Array
 from lookalike.verify.verifier import HeldRows
 
-__all__ = ["KINDS", "ShipStage", "read_rows", "unpack_rows"]
+__all__ = ["KINDS", "ShipStage", "read_groups", "read_rows", "unpack_rows"]
 
 KINDS = ("rows", "audited")
 # Bytes of rows that are collected before they are sent.
@@ -33,18 +33,17 @@ _COLLECTED = 1 << 24
 class _Outgoing:
     """Rows that wait to be sent, by task."""
 
-    waiting: dict[int, list[tuple[I64Array, U32Array, U64Array, I64Array]]] = field(default_factory=dict)
+    waiting: dict[int, list[Arrays1D]] = field(default_factory=dict)
     size: int = 0
 
-    def add(self, task: int, items: I64Array, sizes: U32Array, words: U64Array, giant: I64Array) -> None:
-        self.waiting.setdefault(task, []).append((items, sizes, words, giant))
-        self.size += words.nbytes + items.nbytes
+    def add(self, task: int, arrays: Arrays1D) -> None:
+        self.waiting.setdefault(task, []).append(arrays)
+        self.size += arrays["words"].nbytes + arrays["items"].nbytes
 
     def send(self, out: BatchWriter) -> None:
         """Everything that waits, one blob for each task."""
         for task, parts in self.waiting.items():
-            items, sizes, words, giant = (np.concatenate(each) for each in zip(*parts, strict=True))
-            out.add("rows", task, {"items": items, "sizes": sizes, "words": words, "giant": giant.astype(np.uint8)})
+            out.add("rows", task, {name: np.concatenate([part[name] for part in parts]) for name in parts[0]})
         self.waiting, self.size = {}, 0
 
 
@@ -65,10 +64,11 @@ class ShipStage:
             if "rows" not in found:
                 continue
             items, rows = unpack_rows(found["rows"])
+            groups = found["rows"].get("groups")
             if "requests" in found:
-                self._take(items, rows, found["requests"], outgoing)
+                self._take(items, rows, groups, found["requests"], outgoing)
             if audit is not None:
-                audit.look_at(items, rows)
+                audit.look_at(items, rows, groups)
             if outgoing.size >= _COLLECTED:
                 outgoing.send(out)
             yield from out.full()
@@ -77,7 +77,9 @@ class ShipStage:
             out.add("audited", 0, arrays)
         yield from out.rest()
 
-    def _take(self, items: I64Array, rows: HeldRows, asked: Arrays1D, outgoing: _Outgoing) -> None:
+    def _take(
+        self, items: I64Array, rows: HeldRows, groups: U64Array | None, asked: Arrays1D, outgoing: _Outgoing
+    ) -> None:
         """The rows that were asked for, by task."""
         inside = (asked["items"] >= items[0]) & (asked["items"] <= items[-1])
         wanted, tasks = asked["items"][inside], asked["tasks"][inside].astype(np.int64)
@@ -86,7 +88,9 @@ class ShipStage:
             mine = wanted[some]
             offsets, words = rows.gather(mine - items[0])
             sizes = np.diff(offsets).astype(np.uint32)
-            outgoing.add(task, mine, sizes, words, np.isin(mine, giants).astype(np.int64))
+            giant = np.isin(mine, giants).astype(np.uint8)
+            arrays: Arrays1D = {"items": mine, "sizes": sizes, "words": words, "giant": giant}
+            outgoing.add(task, arrays if groups is None else arrays | {"groups": groups[mine - items[0]]})
 
 
 def unpack_rows(blob: Arrays1D) -> tuple[I64Array, HeldRows]:
@@ -94,6 +98,15 @@ def unpack_rows(blob: Arrays1D) -> tuple[I64Array, HeldRows]:
     sizes = blob["sizes"].astype(np.int64)
     offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     return blob["base"][0] + np.arange(len(sizes)), HeldRows(offsets, blob["words"])
+
+
+def read_groups(found: list[Arrays1D], items: I64Array) -> U64Array:
+    """The groups of items, which ascend, where the blobs that were sent have any; else all are of one."""
+    groups = np.zeros(len(items), np.uint64)
+    for blob in found:
+        if "groups" in blob:
+            groups[np.searchsorted(items, blob["items"])] = blob["groups"]
+    return groups
 
 
 def read_rows(found: list[Arrays1D]) -> tuple[I64Array, HeldRows, I64Array]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +23,8 @@ import pyarrow as pa
 from lookalike.certify.audit import LONGEST
 from lookalike.config import Config
 from lookalike.engines.packed.blobs import Arrays1D, BatchWriter, by_number
+from lookalike.engines.packed.carrier import Shared
+from lookalike.engines.packed.frequency_stage import shared_frequencies
 from lookalike.engines.packed.keep_keys import KeepKeys
 from lookalike.engines.packed.numbering import NUMBER, POSITION_BITS, chunk_of_item, part_of_key
 from lookalike.engines.packed.tallies import Tallies
@@ -31,7 +34,10 @@ from lookalike.measure_table import AuditKind
 from lookalike.measures import measure_of
 from lookalike.measures.sketch_batch import ItemSketches, represent_batch, set_apart, sketch_items
 from lookalike.recipe import Recipe
-from lookalike.types import I64Array, U64Array
+from lookalike.types import Dense, I64Array, U64Array
+
+if TYPE_CHECKING:
+    from lookalike.represent.document_counts import Frequencies
 
 __all__ = ["KINDS", "SketchStage"]
 
@@ -45,7 +51,7 @@ class SketchStage:
     """What a task does with its part of the input: the item columns, a number, and the id where there is one.
 
     Stored rows are made where items are `compared`, and not only told apart. `keep` tells which of two is kept first,
-    where that is not the one that comes first.
+    where that is not the one that comes first. `frequencies` are there where the recipe needs them.
     """
 
     recipe: Recipe
@@ -56,25 +62,29 @@ class SketchStage:
     group_by: str | None = None
     compared: bool = True
     keep: KeepKeys | None = None
+    frequencies: Shared | None = None
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         out, tallies = BatchWriter(KINDS), Tallies()
+        frequencies = None if self.frequencies is None else shared_frequencies(self.frequencies)
         last = None
         for batch in batches:
             if self.id is not None:
                 last = self._check_ids(batch, last)
             for piece in _in_chunks(batch):
-                self._sketch(piece, out, tallies)
+                self._sketch(piece, frequencies, out, tallies)
                 yield from out.full()
         out.add("counts", 0, tallies.packed())
         yield from out.rest()
 
-    def _sketch(self, rows: pa.RecordBatch, out: BatchWriter, tallies: Tallies) -> None:
+    def _sketch(
+        self, rows: pa.RecordBatch, frequencies: Frequencies | None, out: BatchWriter, tallies: Tallies
+    ) -> None:
         """The items of rows of one chunk."""
         numbers = rows.column(rows.schema.get_field_index(NUMBER)).to_numpy()
         made = make_items(rows, self.recipe, self.columns, self.group_by)
         try:
-            items = represent_batch(made.values, made.groups, self.recipe)
+            items = represent_batch(made.values, made.groups, self.recipe, frequencies)
         except ItemError as error:
             raise InputError(f"{self._named(rows, error.position)}: {error}") from None
         if items.bad and not self.config.skip_bad:
@@ -91,7 +101,9 @@ class SketchStage:
         if self.compared:
             judge = measure_of(self.recipe).judge(replace(self.config, verify="exact"))
             assert judge is not None
-            self._add_rows(chunk, numbers, *judge.rows(sketched.items), out)
+            # Elements of sets tell groups apart; what else a row is compared by does not.
+            groups = sketched.items.groups if isinstance(sketched.items, Dense) else None
+            self._add_rows(chunk, numbers, *judge.rows(sketched.items), groups, out)
         if self.id is not None:
             ids = rows.select([self.id]).rename_columns(["id"])
             out.add("ids", chunk, {"base": numbers[:1], "table": _as_bytes(ids)})
@@ -147,15 +159,19 @@ class SketchStage:
             arrays |= {"first": first[mine], "second": second[mine]}
             out.add("prints", each, arrays if order is None else arrays | {"order": order[mine]})
 
-    def _add_rows(self, chunk: int, numbers: I64Array, offsets: I64Array, words: U64Array, out: BatchWriter) -> None:
-        """What items are compared by, in blobs of a bounded size."""
+    def _add_rows(
+        self, chunk: int, numbers: I64Array, offsets: I64Array, words: U64Array, groups: U64Array | None,
+        out: BatchWriter,
+    ) -> None:  # fmt: skip
+        """What items are compared by, in blobs of a bounded size; with their groups, where rows do not tell them."""
         first = 0
         while first < len(numbers):
             end = int(np.searchsorted(offsets, offsets[first] + _ROW_WORDS, side="right")) - 1
             end = min(len(numbers), max(first + 1, end))
             sizes = np.diff(offsets[first : end + 1]).astype(np.uint32)
             mine = words[offsets[first] : offsets[end]]
-            out.add("rows", chunk, {"base": numbers[first : first + 1], "sizes": sizes, "words": mine})
+            arrays: Arrays1D = {"base": numbers[first : first + 1], "sizes": sizes, "words": mine}
+            out.add("rows", chunk, arrays if groups is None else arrays | {"groups": groups[first:end]})
             first = end
 
     def _named(self, rows: pa.RecordBatch, place: int) -> str:

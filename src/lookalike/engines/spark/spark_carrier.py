@@ -6,26 +6,31 @@ work folder and read from there: an executor that is lost takes nothing with it 
 
 from __future__ import annotations
 
+import atexit
+import hashlib
 import re
+import shutil
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 import lookalike.errors
-from lookalike.engines.packed.blobs import PLACE, Arrays1D, table_schema, unpack
+from lookalike.engines.packed.blobs import PLACE, Arrays1D, pack, table_schema, unpack
 from lookalike.engines.packed.carrier import StageWork
 from lookalike.errors import LookalikeError, OptionError, UnavailableError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["SparkCarrier", "SparkTable", "plain_errors", "settings", "spark_functions"]
+__all__ = ["SharedFile", "SparkCarrier", "SparkTable", "plain_errors", "settings", "spark_functions"]
 
 # Bytes of the smaller table of a meeting up to which every executor gets all of it: it passes through the driver, which
 # has 1 GB unless it is given more.
@@ -82,6 +87,18 @@ class SparkTable:
     frame: DataFrame
     kinds: tuple[str, ...]
     parts: int | None = None
+
+
+@dataclass(frozen=True)
+class SharedFile:
+    """Arrays in a file that Spark brings to every machine once."""
+
+    name: str
+
+    def read(self) -> Arrays1D:
+        from pyspark import SparkFiles
+
+        return unpack(Path(SparkFiles.get(self.name)).read_bytes())
 
 
 class SparkCarrier:
@@ -196,6 +213,18 @@ class SparkCarrier:
             self._session.createDataFrame(table, schema) if len(table) else self._session.createDataFrame([], schema)
         )
         return SparkTable(frame, tuple(kinds))
+
+    def share(self, name: str, arrays: Arrays1D) -> SharedFile:
+        # By its contents, since a session knows a file by its name, and tells tasks of all runs the same ones.
+        blob = pack(arrays)
+        shared = SharedFile(f"lookalike-{name}-{hashlib.blake2b(blob, digest_size=12).hexdigest()}")
+        # Executors fetch it when they first have a task, and new ones may come as long as the session lasts.
+        folder = tempfile.mkdtemp(prefix="lookalike-spark-")
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        path = Path(folder) / shared.name
+        path.write_bytes(blob)
+        self._session.addArtifacts(str(path), file=True)
+        return shared
 
 
 _TYPES = {

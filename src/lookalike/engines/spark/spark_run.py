@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 
 from lookalike.cluster.keep import parse_keep
 from lookalike.config import Config, check_options
+from lookalike.engines.packed.frequency_stage import count_documents
 from lookalike.engines.packed.keep_keys import KeepKeys
 from lookalike.engines.packed.packed_clusters import PackedClusters, find_clusters
 from lookalike.engines.packed.packed_job import PackedJob, PackedMatches
 from lookalike.engines.planning import plan_run
 from lookalike.engines.spark.frame_source import FrameSource
-from lookalike.engines.spark.spark_carrier import SparkCarrier, plain_errors, settings
+from lookalike.engines.spark.spark_carrier import SparkCarrier, SparkTable, plain_errors, settings
 from lookalike.errors import InputError, OptionError
 from lookalike.items.collection import open_collection
 from lookalike.items.from_rows import Items
@@ -33,6 +34,8 @@ __all__ = ["SparkFound", "run_on_spark"]
 # Keys of all bands that a task sorts: 20 bytes each, and as much again to sort them.
 _ENTRIES = 2_000_000
 _MOST_PARTS = 65_000
+# Shingles that a task counts, and how many a document may have that others do not.
+_SHINGLES, _SHINGLES_EACH = 8_000_000, 250
 
 
 @dataclass(frozen=True)
@@ -68,12 +71,19 @@ def run_on_spark(
         config = replace(config, measure=config.measure or form_named(items.form).measure)
         _check_items(config, items)
         keep = KeepKeys.of(parse_keep(config.keep), source.schema())
-        plan, _ = plan_run(collection, config, None, verb=verb)
+        frequencies = None
+        if items.recipe.needs_frequencies:
+            rows = source.count() or 0
+            counting = parts or min(_MOST_PARTS, max(_cores(session), -(-rows * _SHINGLES_EACH // _SHINGLES)))
+            frequencies = count_documents(carrier, items, _unordered(source, frame, items), counting)
+        plan, _ = plan_run(collection, config, frequencies, verb=verb)
         recipe = items.recipe.planned(plan)
         total = (source.count() or 0) * max(1, recipe.bands)
         tasks = parts or min(_MOST_PARTS, max(_cores(session), -(-total // _ENTRIES)))
         all_pairs = verb == "pairs"
-        job = PackedJob(carrier, items, config, plan, recipe, tasks, all_pairs, None if all_pairs else keep)
+        job = PackedJob(
+            carrier, items, config, plan, recipe, tasks, all_pairs, None if all_pairs else keep, frequencies
+        )
         more = (config.id, config.group_by, None if job.keep is None else job.keep.policy.column)
         found = job.match(source.numbered([*items.columns, *(name for name in more if name)]))
         if found.numbering.total != source.count():
@@ -90,7 +100,6 @@ def _check_supported(config: Config) -> None:
     """Refuse what this engine does not do yet, before anything runs."""
     unsupported = {
         "verify": config.verify != "exact" or config.verify_text,
-        "max_share": config.max_share is not None,
         "unit": config.unit != "document",
         "report_by": config.report_by is not None,
     }
@@ -103,13 +112,14 @@ def _check_items(config: Config, items: Items) -> None:
     """Refuse what this engine does not do yet with items of this form, before any of them is read as a whole."""
     if items.recipe.traits.directed:
         raise OptionError(f"{config.measure} is not supported on Spark yet: run it on one machine")
-    if items.recipe.needs_frequencies:
-        raise OptionError(
-            f"{config.measure} of text weighs shingles by how many documents have them, which is not supported on "
-            "Spark yet: run it on one machine"
-        )
-    if config.group_by is not None and items.traits.dense and not config.exact:
-        raise OptionError(f"group_by is not supported for {items.form} on Spark yet: run it on one machine")
+
+
+def _unordered(source: FrameSource, frame: DataFrame, items: Items) -> SparkTable:
+    """The rows for a stage that does not ask for their order, without sorting them."""
+    columns = [*items.columns, *([items.group_by] if items.group_by else [])]
+    if items.id is None:
+        return source.numbered(columns)
+    return SparkTable(frame.select(*(f"`{name}`" for name in dict.fromkeys(columns))), ())
 
 
 def _cores(session: SparkSession) -> int:
