@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lookalike.config import Config
+from lookalike.engines.counts import Counts
 from lookalike.engines.evidence import Evidence, histogram_steps
 from lookalike.engines.packed.numbering import NUMBER
 from lookalike.engines.packed.packed_clusters import ListedClusters, list_clusters
@@ -22,6 +24,7 @@ from lookalike.engines.spark.spark_tables import (
     removed_items,
 )
 from lookalike.errors import CertificateError
+from lookalike.items.from_rows import Items
 from lookalike.report.certificate import certify
 from lookalike.report.plain_data import RunFacts, cluster_classes, compared, report_of, warnings
 from lookalike.theory import Plan
@@ -42,9 +45,29 @@ class _SparkResult:
             raise CertificateError(f"strict: {'; '.join(self.certificate['alarms'])}; nothing is given back")
 
     @property
+    def found(self) -> SparkFound:
+        """Everything that the run found."""
+        return self._run
+
+    @property
     def plan(self) -> Plan | None:
         """The plan that ran; None for identical items, which need none."""
         return self._run.plan
+
+    @property
+    def config(self) -> Config:
+        """What was asked for."""
+        return self._run.config
+
+    @property
+    def items_read(self) -> Items:
+        """Which columns were compared, and as what."""
+        return self._run.job.items
+
+    @property
+    def counts(self) -> Counts:
+        """Every count, as the local engine has them."""
+        return self._evidence.counts
 
     @cached_property
     def items(self) -> DataFrame:
@@ -175,6 +198,10 @@ class SparkDedup(_WithClusters):
     @cached_property
     def annotated(self) -> DataFrame:
         return annotated_rows(self._run, self._listed)
+
+    def _of_clusters(self) -> dict[str, Any]:
+        pairs = self._weighed.pairs
+        return super()._of_clusters() | {"pairs_left_out": pairs if pairs > self._run.config.max_pairs else 0}
 
     @cached_property
     def pairs(self) -> DataFrame:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 import re
+import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -32,7 +33,7 @@ from lookalike.io.reading.formats import DATA_ENDINGS, endings
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["FORMATS", "NumberedRows", "SparkFiles", "one_line_errors", "open_session"]
+__all__ = ["FORMATS", "NumberedRows", "SparkFiles", "check_addresses", "one_line_errors", "open_session"]
 
 # What Spark reads here, with the options that make it read as the local engine does: nothing is guessed or left out.
 _CSV = {"header": "true", "multiLine": "true", "escape": '"', "mode": "FAILFAST", "enforceSchema": "false"}
@@ -47,14 +48,25 @@ FORMATS = tuple(_READ)
 _FILE, _BLOCK, _COUNT, _PART, _BASE = (f"_lookalike_{name}" for name in ("file", "block", "count", "part", "base"))
 
 
-def open_session(master: str | None) -> SparkSession:
-    """The session that is there or that `spark-submit` describes; `master` says where it runs if that is given."""
+@contextmanager
+def open_session(master: str | None) -> Iterator[SparkSession]:
+    """The session that is there or that `spark-submit` describes; `master` says where it runs if that is given.
+
+    One that was begun here is ended here.
+    """
     spark_functions()
     from pyspark.sql import SparkSession
 
+    warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+    there = SparkSession.getActiveSession()
     builder = SparkSession.builder.appName("lookalike")
     with one_line_errors():
-        return (builder if master is None else builder.master(master)).getOrCreate()
+        session = there or (builder if master is None else builder.master(master)).getOrCreate()
+    try:
+        yield session
+    finally:
+        if there is None:
+            session.stop()
 
 
 @contextmanager
@@ -86,7 +98,7 @@ class SparkFiles:
 
     def __init__(self, session: SparkSession, addresses: Sequence[str], format: str | None = None) -> None:
         """List the files; which format they have is told by their endings, unless `format` says it."""
-        _check_addresses(addresses, format)
+        check_addresses(addresses, format)
         self.session, self.addresses = session, list(addresses)
         self._addresses = [_in_full(each) for each in addresses]
         listed = self._listed()
@@ -181,7 +193,7 @@ class SparkFiles:
         return sorted(listed, key=lambda each: str(each["path"]))
 
 
-def _check_addresses(addresses: Sequence[str], format: str | None) -> None:
+def check_addresses(addresses: Sequence[str], format: str | None) -> None:
     if format is not None and format not in _READ:
         raise OptionError(f"format is {format!r}: Spark reads {', '.join(FORMATS)}")
     for each in addresses:
