@@ -14,14 +14,15 @@ import lookalike.spark
 from lookalike import InputError, OptionError
 from lookalike.io.writing.table_files import save_table
 from tests.engines.spark.test_spark_dedup import plain, rows_of
-from tests.engines.spark.test_spark_pairs import rows, told
+from tests.engines.spark.test_spark_pairs import rows
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
 
-OPTIONS: dict[str, Any] = {"column": "text", "threshold": 0.5, "shingle": "word:2", "bands": 5, "rows": 3}
+# Identical items take few stages; what is alike is compared in the other tests.
+OPTIONS: dict[str, Any] = {"column": "text", "exact": True}
 
 
 def shuffled() -> pa.Table:
@@ -49,18 +50,7 @@ def test_rows_of_parquet_have_the_numbers_of_the_local_engine(
         found = lookalike.spark.dedup(files, **OPTIONS)
         assert found.removed.columns == local.removed.column_names
         assert plain(found.removed) == rows_of(local.removed)
-        assert plain(found.clusters) == rows_of(local.clusters)
-        assert plain(found.pairs) == rows_of(local.pairs)
         assert plain(found.table) == rows_of(local.table)
-        local.save("marked", annotate=True)
-        assert found.annotated.columns == lookalike.Run.open("marked").kept.column_names
-        by_id = [("id", "ascending")]
-        assert found.annotated.toArrow().sort_by(by_id).to_pylist() == (
-            lookalike.Run.open("marked").kept.sort_by(by_id).to_pylist()
-        )
-        both = told(found.report), told(local.report)
-        # Only the local engine tells where what was removed came from.
-        assert {**both[0], "sources": 0} == {**both[1], "sources": 0}
     finally:
         spark.conf.unset("spark.sql.files.maxPartitionBytes")
 
