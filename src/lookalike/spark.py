@@ -18,15 +18,29 @@ from lookalike.options import ClustersOptions, ConfigOptions, DedupOptions, Pair
 from lookalike.options.option_table import check_names, checked, entries
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
+    from lookalike.engines.spark.spark_files import SparkFiles
     from lookalike.runs.spark_results import SparkClusters, SparkDedup, SparkPairs
 
-__all__ = ["clusters", "dedup", "pairs"]
+__all__ = ["clusters", "dedup", "files", "pairs"]
+
+
+def files(session: SparkSession, *addresses: str, format: str | None = None) -> SparkFiles:
+    """Files for a verb, in the place of a DataFrame: items have the numbers that the local engine gives them.
+
+    Args:
+        session: who reads them; classic or Connect.
+        addresses: files, patterns, and folders with all that is below them, as Spark finds them (s3://…).
+        format: parquet, jsonl, csv, tsv or lines; by their endings if None.
+    """
+    from lookalike.engines.spark.spark_files import SparkFiles
+
+    return SparkFiles(session, addresses, format)
 
 
 def pairs(
-    frame: DataFrame,
+    frame: DataFrame | SparkFiles,
     *,
     work: str | None = None,
     parts: int | None = None,
@@ -36,12 +50,13 @@ def pairs(
     """Every pair of similar items, with its exact similarity; `table` of the result is a DataFrame.
 
     Args:
-        frame: the rows; of a classic or a Connect session.
+        frame: the rows; of a classic or a Connect session. Or `files`, whose rows are numbered by where they stand.
         work: a folder that all machines of the cluster reach, for what stages write; a temporary one on one machine.
         parts: how many tasks share each stage; by default as many as the number of rows suggests.
         resume: go on with a run that did not end: the same verb, options and rows, in the same work folder.
-        options: those of `lookalike.pairs`. With `id`, items are in the order of their ids. Without it, a copy of all
-            rows is written to the work folder and numbered; `items` of the result has the rows with their numbers.
+        options: those of `lookalike.pairs`. With `id`, rows of a DataFrame are in the order of their ids. Without it,
+            a copy of all rows is written to the work folder and numbered; `items` of the result has the rows with
+            their numbers.
     """
     from lookalike.engines.spark.spark_run import run_on_spark
     from lookalike.runs.spark_results import SparkPairs
@@ -51,7 +66,7 @@ def pairs(
 
 
 def clusters(
-    frame: DataFrame,
+    frame: DataFrame | SparkFiles,
     *,
     work: str | None = None,
     parts: int | None = None,
@@ -70,7 +85,7 @@ def clusters(
 
 
 def dedup(
-    frame: DataFrame,
+    frame: DataFrame | SparkFiles,
     *,
     work: str | None = None,
     parts: int | None = None,

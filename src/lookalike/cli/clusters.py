@@ -19,13 +19,18 @@ def clusters(**given: Unpack[ClustersCommand]) -> None:
 
     Example: lookalike clusters news.parquet --id url --keep longest -o clusters.parquet
     """
-    output, overwrite, dry_run = given["output"], given["overwrite"], given["dry_run"]
-    quiet, json = given["quiet"], given["json"]
+    if given["engine"] == "spark":
+        from lookalike.cli.spark_command import run_on_cluster
+
+        run_on_cluster("clusters", ClustersCommand, given)
+        return
+    overwrite, dry_run, quiet, json = given["overwrite"], given["dry_run"], given["quiet"], given["json"]
     from lookalike.cli import job
     from lookalike.cli.terminal import print_json, show_table
     from lookalike.wording.printable import spelled
 
-    job.check_output(output, overwrite=overwrite, dry_run=dry_run, json=json, table=True)
+    output = job.path_of(given["output"])
+    job.check_output(output, overwrite=overwrite, dry_run=dry_run, json=json, table=True, resume=given["resume"])
     found = job.prepare("clusters", ClustersCommand, given).find()
     from lookalike.io.writing.table_files import save_table
     from lookalike.runs.results import Clusters

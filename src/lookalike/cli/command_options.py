@@ -24,7 +24,17 @@ from lookalike.options import (
     TextOptions,
 )
 from lookalike.options.allowed import Number, Whole
-from lookalike.options.option_table import EXPERT, LARGE, MATCHING, READING, Entry, Option, entries, without_none
+from lookalike.options.option_table import (
+    CLUSTER,
+    EXPERT,
+    LARGE,
+    MATCHING,
+    READING,
+    Entry,
+    Option,
+    entries,
+    without_none,
+)
 
 __all__ = [
     "ClustersCommand",
@@ -67,7 +77,8 @@ class InputArguments(TypedDict, total=False):
             metavar="IN...",
         ),
     ]
-    output: Annotated[Path | None, Option("Where to write: .parquet, .jsonl, .csv, or - .", short="-o")]
+    # With --engine spark it may be an address, which a path would spoil.
+    output: Annotated[str | None, Option("Where to write: .parquet, .jsonl, .csv, or - .", short="-o", metavar="PATH")]
 
 
 class Pictures(TypedDict, total=False):
@@ -141,15 +152,55 @@ class Workdir(TypedDict, total=False):
     ]
 
 
-class PairsCommand(InputArguments, PairsOptions, Making, Overwriting, DryRun, Quiet, Json, Workdir, total=False):
+class Engine(TypedDict, total=False):
+    """Where a run is carried out."""
+
+    resume: Annotated[
+        bool,
+        Option("Go on with a run that was interrupted, of the same inputs and options.", default=False, panel=LARGE),
+    ]
+    engine: Annotated[
+        Literal["local", "spark"],
+        Option("local: this machine; spark: a cluster, with the same answer.", default="local", panel=CLUSTER),
+    ]
+    master: Annotated[
+        str | None,
+        Option("Where Spark runs, such as local[*] or spark://HOST:7077; else what spark-submit says.", panel=CLUSTER),
+    ]
+    work: Annotated[
+        str | None,
+        Option(
+            "A folder that all machines reach, for what stages write: a path, s3://…; may be left out on one machine.",
+            panel=CLUSTER,
+            metavar="DIR",
+        ),
+    ]
+    parts: Annotated[
+        int | None,
+        Option(
+            "Tasks that share each stage.",
+            stands_for="by the number of rows",
+            check=Whole(1, 65_000),
+            panel=CLUSTER,
+        ),
+    ]
+
+
+class PairsCommand(
+    InputArguments, PairsOptions, Making, Overwriting, DryRun, Quiet, Json, Workdir, Engine, total=False
+):
     """The options of `lookalike pairs`."""
 
 
-class ClustersCommand(InputArguments, ClustersOptions, Making, Overwriting, DryRun, Quiet, Json, Workdir, total=False):
+class ClustersCommand(
+    InputArguments, ClustersOptions, Making, Overwriting, DryRun, Quiet, Json, Workdir, Engine, total=False
+):
     """The options of `lookalike clusters`."""
 
 
-class DedupCommand(InputArguments, DedupOptions, Making, Overwriting, DryRun, Quiet, Json, Workdir, total=False):
+class DedupCommand(
+    InputArguments, DedupOptions, Making, Overwriting, DryRun, Quiet, Json, Workdir, Engine, total=False
+):
     """The options of `lookalike dedup`."""
 
     annotate: Annotated[
@@ -157,10 +208,6 @@ class DedupCommand(InputArguments, DedupOptions, Making, Overwriting, DryRun, Qu
         Option(
             "Keep all rows and add cluster, cluster_size, duplicate_of and similarity.", default=False, panel=MATCHING
         ),
-    ]
-    resume: Annotated[
-        bool,
-        Option("Go on with a run that was interrupted, of the same inputs and options.", default=False, panel=LARGE),
     ]
 
 

@@ -24,11 +24,16 @@ def dedup(**given: Unpack[DedupCommand]) -> None:
 
     Example: lookalike dedup 'crawl/*.parquet' -o run
     """
+    if given["engine"] == "spark":
+        from lookalike.cli.spark_command import run_on_cluster
+
+        run_on_cluster("dedup", DedupCommand, given)
+        return
     from lookalike.cli import job
 
     to_folder = job.check_output(
-        given["output"], overwrite=given["overwrite"], dry_run=given["dry_run"], json=given["json"], table=False,
-        lines=given["format"] == "lines", resume=given["resume"], workdir=given["workdir"],
+        job.path_of(given["output"]), overwrite=given["overwrite"], dry_run=given["dry_run"], json=given["json"],
+        table=False, lines=given["format"] == "lines", resume=given["resume"], workdir=given["workdir"],
     )  # fmt: skip
     task = job.prepare("dedup", DedupCommand, given)
     try:
@@ -39,13 +44,14 @@ def dedup(**given: Unpack[DedupCommand]) -> None:
 
 def _run(task: Job, given: DedupCommand, *, to_folder: bool) -> None:
     """Find, write, add to the index where that is asked for, and say what came of it."""
-    output, overwrite, dry_run, annotate = given["output"], given["overwrite"], given["dry_run"], given["annotate"]
+    overwrite, dry_run, annotate = given["overwrite"], given["dry_run"], given["annotate"]
     quiet, json, workdir, resume = given["quiet"], given["json"], given["workdir"], given["resume"]
     from lookalike.cli import job
     from lookalike.cli.terminal import print_json, progress_for, say, show_table
     from lookalike.runs.results import Dedup
     from lookalike.wording.printable import spelled
 
+    output = job.path_of(given["output"])
     result: Dedup | None = None
     if to_folder and output is not None:
         from lookalike.runs.run_description import describe_run

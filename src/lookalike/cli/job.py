@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from lookalike.cli.command_options import typed
 from lookalike.cli.lean import load_lean
@@ -25,21 +25,27 @@ from lookalike.wording.printable import spelled
 
 if TYPE_CHECKING:
     from lookalike.config import Config
+    from lookalike.engines.counts import Counts
     from lookalike.engines.local.known_items import KnownItems
     from lookalike.engines.local.pipeline import Found
     from lookalike.engines.local.store.work_folder import Work
     from lookalike.index.index_run import IndexRun
     from lookalike.io.copying.apart import Inputs
     from lookalike.io.source import Source
+    from lookalike.items.from_rows import Items
+    from lookalike.theory import Plan
 
 __all__ = [
     "Job",
+    "Summed",
     "by_measure",
     "check_inputs",
     "check_output",
     "closing",
+    "given_options",
     "limit_words",
     "load_tokens",
+    "path_of",
     "prepare",
     "refuse_nested",
     "summary",
@@ -58,6 +64,11 @@ def closing() -> dict[str, Any]:
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
         "actual": {"seconds": round(elapsed(), 3), "memory": peak_memory()},
     }
+
+
+def path_of(output: str | None) -> Path | None:
+    """Where to write, on this machine."""
+    return None if output is None else Path(output)
 
 
 def load_tokens(name: str | None) -> Callable[[str], Iterable[str]] | None:
@@ -166,9 +177,17 @@ class Job:
             self.index.close()
 
 
+def given_options(table: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Every option of a command with its value, checked."""
+    return checked(table, {name: value if name in _PATHS else typed(value) for name, value in options.items()})
+
+
 def prepare(verb: str, table: Any, options: Mapping[str, Any]) -> Job:
     """Check the options that a command was given and open the inputs; what is the command's own is left to it."""
-    given = checked(table, {name: value if name in _PATHS else typed(value) for name, value in options.items()})
+    given = given_options(table, options)
+    for name in ("master", "work", "parts"):
+        if given.get(name) is not None:
+            raise OptionError(f"{name} is for runs on Spark: give --engine spark, too")
     if given["tokens"] is None:  # a function of the user may use anything
         load_lean()
     given["tokens"] = load_tokens(given["tokens"])
@@ -223,7 +242,7 @@ def _prepared(verb: str, given: dict[str, Any], index: IndexRun | None) -> Job:
     check_inputs(inputs, images)
     source = open_inputs([*inputs, *images], reading)
     other = open_inputs(against, replace(reading, format=None, limit=None)) if against else None
-    output, workdir = given["output"], given["workdir"]
+    output, workdir = path_of(given["output"]), given["workdir"]
     own = Inputs([*inputs, *images], source.files)
     compared = Inputs(given.get("against") or [], other.files if other is not None else ())
     refuse_nested(own, compared, output, workdir, run=verb == "dedup")
@@ -256,7 +275,20 @@ def refuse_nested(own: Inputs, other: Inputs, output: Path | None, workdir: Path
     check_apart(own, other, written, work, is_folder=is_folder)
 
 
-def limit_words(found: Found) -> str:
+class Summed(Protocol):
+    """What a summary is made of, whichever engine found it."""
+
+    @property
+    def config(self) -> Config: ...
+    @property
+    def plan(self) -> Plan | None: ...
+    @property
+    def counts(self) -> Counts: ...
+    @property
+    def items(self) -> Items: ...
+
+
+def limit_words(found: Summed) -> str:
     """What pairs had to reach; Jaccard of texts is what everybody expects, any other measure is named."""
     config, scale = found.config, found.config.scale
     form = found.items.traits
@@ -264,13 +296,13 @@ def limit_words(found: Found) -> str:
     return f"{scale.sign} {scale.limit:g}" if usual else scale.words
 
 
-def by_measure(found: Found) -> str:
+def by_measure(found: Summed) -> str:
     """The same for headlines that say it only where the measure is not the usual one."""
     words = limit_words(found)
     return "" if words.startswith((">", "<")) else f" at {words}"
 
 
-def summary(found: Found, headline: str, report: dict[str, Any], *, quiet: bool) -> None:
+def summary(found: Summed, headline: str, report: dict[str, Any], *, quiet: bool) -> None:
     """What was found, how sure that is, and everything that was skipped or replaced."""
     counts, config, planned = found.counts, found.config, found.plan
     if quiet:
@@ -307,7 +339,7 @@ def summary(found: Found, headline: str, report: dict[str, Any], *, quiet: bool)
         (counts.null, "null, taken as empty" if sets else "null, never compared"),
         (counts.bad_items, "that cannot be compared"),
         (counts.short, f"shorter than {config.shingle} (one shingle, the whole)"),
-        (0 if found.known is not None else counts.references, "of the other collection to compare with"),
+        (0 if "known" in report else counts.references, "of the other collection to compare with"),
         (counts.invalid_utf8, "with invalid UTF-8, replaced by U+FFFD"),
         (counts.html_fallback, "without a main text: all visible text counts"),
         (counts.emptied_items, "of which all shingles stand in too many documents"),
@@ -322,7 +354,8 @@ def summary(found: Found, headline: str, report: dict[str, Any], *, quiet: bool)
     if counts.skipped_rows:
         say(f"  {counted(counts.skipped_rows, 'broken row')} skipped; the first: {found.items.source.bad[0]}")
     if counts.bad_items:
-        say(f"  the first that cannot be compared: {found.sketched.bad[0]}")
+        for example in report.get("skipped_examples", [])[len(found.items.source.bad) :][:1]:
+            say(f"  the first that cannot be compared: {example}")
     from lookalike.report.plain_data import warnings
 
     for warning in warnings(report, counts=False):

@@ -20,11 +20,12 @@ def neighbors(**given: Unpack[NeighborsCommand]) -> None:
 
     Example: lookalike neighbors base.npy --queries queries.npy -k 10 -o nearest.parquet
     """
-    output, overwrite, quiet, json = given["output"], given["overwrite"], given["quiet"], given["json"]
+    overwrite, quiet, json = given["overwrite"], given["quiet"], given["json"]
     from lookalike.cli import job
     from lookalike.cli.terminal import announce_compiling, print_json, progress_for, say, show_table
     from lookalike.wording.printable import spelled
 
+    output = job.path_of(given["output"])
     job.check_output(output, overwrite=overwrite, dry_run=False, json=json, table=True)
     from lookalike.config import default_memory
     from lookalike.io.copying.apart import Inputs

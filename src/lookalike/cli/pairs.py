@@ -19,13 +19,18 @@ def pairs(**given: Unpack[PairsCommand]) -> None:
 
     Example: lookalike pairs docs.jsonl --id id -t 0.8 -o pairs.parquet
     """
-    output, overwrite, dry_run = given["output"], given["overwrite"], given["dry_run"]
-    quiet, json = given["quiet"], given["json"]
+    if given["engine"] == "spark":
+        from lookalike.cli.spark_command import run_on_cluster
+
+        run_on_cluster("pairs", PairsCommand, given)
+        return
+    overwrite, dry_run, quiet, json = given["overwrite"], given["dry_run"], given["quiet"], given["json"]
     from lookalike.cli import job
     from lookalike.cli.terminal import SHOWN_ROWS, print_json, progress_for, show_table
     from lookalike.wording.printable import spelled
 
-    job.check_output(output, overwrite=overwrite, dry_run=dry_run, json=json, table=True)
+    output = job.path_of(given["output"])
+    job.check_output(output, overwrite=overwrite, dry_run=dry_run, json=json, table=True, resume=given["resume"])
     found = job.prepare("pairs", PairsCommand, given).find()
     from lookalike.engines.local.result_tables import most_similar
     from lookalike.runs.results import Pairs

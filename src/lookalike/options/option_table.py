@@ -19,6 +19,7 @@ from lookalike.options import allowed
 from lookalike.options.allowed import Check, Choice
 
 __all__ = [
+    "CLUSTER",
     "EXPERT",
     "LARGE",
     "MATCHING",
@@ -38,6 +39,7 @@ MATCHING = "Matching"
 READING = "Reading"
 EXPERT = "For those who know"
 LARGE = "Large collections"
+CLUSTER = "Apache Spark"
 # For options without a panel.
 _GENERAL = "Options"
 

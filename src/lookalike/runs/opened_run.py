@@ -6,7 +6,8 @@ memory. Either way the page to look at is made of it, so it can be made again fr
 Two files tell all that is not a table. `report.json` is what the page shows. `run.json` says which run it is (options,
 fingerprints of the inputs, versions: `runs/run_folder.py`) and, under `finished`, what it takes to open it again:
 
-    kind      what was run: dedup
+    kind      what was run: dedup; on Spark also pairs or clusters
+    engine    what ran it, if that was not the local engine: spark, whose tables are folders of Parquet files
     options   every option that decides what comes out, under its name in Python
     items     the columns that were compared, the column of ids, and their form
     source    how the inputs were read (`run_inputs.py`)
@@ -94,7 +95,7 @@ class Run:
 
     @property
     def kind(self) -> str:
-        """What was run: dedup."""
+        """What was run: dedup; on Spark also pairs or clusters."""
         return str(self._finished["kind"])
 
     @property
@@ -140,7 +141,7 @@ class Run:
     @property
     def tables(self) -> list[str]:
         """The names of the tables that the run left, for `batches`."""
-        return [*self._finished["tables"], _KEPT]
+        return [*self._finished["tables"], *([_KEPT] if self.kind == "dedup" else [])]
 
     @cached_property
     def removed(self) -> pa.Table:
@@ -168,8 +169,9 @@ class Run:
         if table == _KEPT:
             yield from self._kept_batches()
             return
-        with reading(str(self._table(table))), pq.ParquetFile(self._table(table)) as file:
-            yield from file.iter_batches()
+        for path in _files_of(self._table(table)):
+            with reading(str(path)), pq.ParquetFile(path) as file:
+                yield from file.iter_batches()
 
     @cached_property
     def kept_rows(self) -> I64Array:
@@ -208,7 +210,7 @@ class Run:
                 raise InputError(f"{self.path} has no table of pairs: there were more than max_pairs = {most}")
             raise InputError(f"{self.path} has no table {name!r}; it has {', '.join(self.tables)}")
         file = self.path / f"{name}.parquet"
-        if not file.is_file():
+        if not _files_of(file):
             raise InputError(f"{file} is not there any more")
         return file
 
@@ -216,8 +218,9 @@ class Run:
         """A table with the number of its rows, as far as it is there."""
         if name == _KEPT:
             return name
-        file = self.path / f"{name}.parquet"
-        return f"{name} ({pq.read_metadata(file).num_rows:,} rows)" if file.is_file() else f"{name} (gone)"
+        files = _files_of(self.path / f"{name}.parquet")
+        rows = sum(pq.read_metadata(file).num_rows for file in files)
+        return f"{name} ({rows:,} rows)" if files else f"{name} (gone)"
 
     def _kept_batches(self) -> Iterator[pa.RecordBatch]:
         files, source = [self.path / _KEPT / name for name in self._finished["kept"]], self._finished["source"]
@@ -228,6 +231,7 @@ class Run:
             raise InputError(f"{gone} is not there any more")
         made = source if source["kind"] == "pictures" else source | {"kind": "rows", "skip_bad": False}
         formats = set() if source["kind"] in ("memory", "edges") else {each["format"] for each in self._files}
+        formats = {"parquet"} if self._finished.get("engine") == "spark" else formats
         for batch in open_made([str(file) for file in files], made, formats).batches():
             yield batch.rows
 
@@ -260,15 +264,24 @@ class Run:
             how = f"{Scale(planned.measure, planned.threshold)} on {report['compared']}, {shape}"
         noun = report.get("unit", "item")
         names = self.inputs
+        told = f"{counted(counts['pairs'], 'pair')} of {counted(counts['items'], noun)}"
+        if self.kind == "dedup":
+            told = f"{counts['kept']:,} of {counted(counts['items'], noun)} kept, {counts['removed']:,} removed"
+        elif self.kind == "clusters":
+            told = f"{counted(counts['clusters'], 'cluster')} among {counted(counts['items'], noun)}"
         lines = [
-            f"{self.path}: {counts['kept']:,} of {counted(counts['items'], noun)} kept, {counts['removed']:,} removed "
-            f"({how})",
+            f"{self.path}: {told} ({how})",
             "  from " + (", ".join(names[:3]) + (", …" if len(names) > 3 else "") if names else "items in memory"),
             f"  tables: {', '.join(map(self._told, self.tables))}",
         ]
         if self.certificate is not None:
             lines.append(f"  {self.certificate['statement']}")
         return "\n".join(map(printable, lines))
+
+
+def _files_of(table: Path) -> list[Path]:
+    """The files that hold a table, in order: itself, or those of its folder."""
+    return [table] if table.is_file() else sorted(table.glob("part-*.parquet"))
 
 
 def _read(file: Path, *, sealed: bool) -> dict[str, Any]:

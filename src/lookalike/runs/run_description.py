@@ -27,7 +27,7 @@ from lookalike.spec import VERSION as SPEC_VERSION
 if TYPE_CHECKING:
     from lookalike.runs.results import Dedup
 
-__all__ = ["describe_result", "describe_run"]
+__all__ = ["decisive_options", "describe_options", "describe_result", "describe_run"]
 
 # Options that decide how a run is computed, not what comes out, or that stand in its description in another way.
 _NOT_DECISIVE = ("threads", "memory", "shingle", "of_text", "strict")
@@ -38,21 +38,24 @@ def describe_run(
 ) -> dict[str, Any]:
     """What a run is, for telling whether an unfinished one can be gone on with."""
     other = None if against is None else fingerprints(against)
-    options = {name: value for name, value in asdict(config).items() if name not in _NOT_DECISIVE}
-    options["seed"] = seed_shown(config.seed)
-    options["shingle"] = str(config.shingle)
-    options["normalize"] = sorted(config.shingle.normalize)
-    options["tokens"] = _function_name(config.shingle.tokens)
     return {
-        "lookalike": __version__,
-        "hash_spec": SPEC_VERSION,
-        **options,
+        **describe_options(config),
         "annotate": annotate,
         "limit": getattr(source, "limit", None),
         "recipe": getattr(source, "recipe", None),
         "inputs": fingerprints(source),
         "against": other if known is None else [known.describe()],
     }
+
+
+def describe_options(config: Config) -> dict[str, Any]:
+    """What of a run does not come from its inputs."""
+    options = {name: value for name, value in asdict(config).items() if name not in _NOT_DECISIVE}
+    options["seed"] = seed_shown(config.seed)
+    options["shingle"] = str(config.shingle)
+    options["normalize"] = sorted(config.shingle.normalize)
+    options["tokens"] = _function_name(config.shingle.tokens)
+    return {"lookalike": __version__, "hash_spec": SPEC_VERSION, **options}
 
 
 def describe_result(result: Dedup, run: Path, report: dict[str, Any], kept: list[str]) -> dict[str, Any]:
@@ -63,7 +66,7 @@ def describe_result(result: Dedup, run: Path, report: dict[str, Any], kept: list
     more = ("pairs", "pairs_left_out", "clusters", "kept", "removed")
     return {
         "kind": "dedup",
-        "options": _options(config),
+        "options": decisive_options(config),
         "items": {"columns": list(found.items.columns), "id": found.items.id, "form": found.items.form},
         "source": source_of(found.items.source, run),
         "plan": None if found.plan is None else asdict(found.plan),
@@ -74,7 +77,7 @@ def describe_result(result: Dedup, run: Path, report: dict[str, Any], kept: list
     }
 
 
-def _options(config: Config) -> dict[str, Any]:
+def decisive_options(config: Config) -> dict[str, Any]:
     """Every option that decides what comes out, under its name in Python, with the value that a run had for it."""
     shingle, scale = config.shingle, config.scale
     names = [name for name in entries(ConfigOptions) if hasattr(config, name) and name not in _NOT_DECISIVE]

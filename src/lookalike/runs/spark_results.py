@@ -7,12 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lookalike.config import Config
+from lookalike.engines.counts import Counts
 from lookalike.engines.evidence import Evidence, histogram_steps
+from lookalike.engines.packed.numbering import NUMBER
 from lookalike.engines.packed.packed_clusters import ListedClusters, list_clusters
 from lookalike.engines.packed.packed_evidence import Weighed, evidence_of, median_size, weigh_matches
 from lookalike.engines.spark.spark_carrier import plain_errors, settings, spark_functions
 from lookalike.engines.spark.spark_run import SparkFound
 from lookalike.engines.spark.spark_tables import (
+    annotated_rows,
     ids_of_places,
     kept_rows,
     listed_pairs,
@@ -20,6 +24,7 @@ from lookalike.engines.spark.spark_tables import (
     removed_items,
 )
 from lookalike.errors import CertificateError
+from lookalike.items.from_rows import Items
 from lookalike.report.certificate import certify
 from lookalike.report.plain_data import RunFacts, cluster_classes, compared, report_of, warnings
 from lookalike.theory import Plan
@@ -40,17 +45,39 @@ class _SparkResult:
             raise CertificateError(f"strict: {'; '.join(self.certificate['alarms'])}; nothing is given back")
 
     @property
+    def found(self) -> SparkFound:
+        """Everything that the run found."""
+        return self._run
+
+    @property
     def plan(self) -> Plan | None:
         """The plan that ran; None for identical items, which need none."""
         return self._run.plan
+
+    @property
+    def config(self) -> Config:
+        """What was asked for."""
+        return self._run.config
+
+    @property
+    def items_read(self) -> Items:
+        """Which columns were compared, and as what."""
+        return self._run.job.items
+
+    @property
+    def counts(self) -> Counts:
+        """Every count, as the local engine has them."""
+        return self._evidence.counts
 
     @cached_property
     def items(self) -> DataFrame:
         """All rows of the input, with what the results call them in a column `item` before the others."""
         run = self._run
-        if run.config.id is not None:
+        if run.source.by_id:
             return run.frame.select(spark_functions().col(f"`{run.config.id}`").alias("item"), "*")
-        return run.source.with_places(run.found.numbering, "item")
+        if run.config.id is None:
+            return run.source.with_places(run.found.numbering, "item")
+        return run.source.rows.select(spark_functions().col(f"`{run.config.id}`").alias("item"), "*").drop(NUMBER)
 
     @cached_property
     def _weighed(self) -> Weighed:
@@ -152,7 +179,8 @@ class SparkDedup(_WithClusters):
     """What stays and what goes, as DataFrames in no order.
 
     `table` has the kept rows with all their columns; `removed` the columns `id`, `kept`, `similarity`; `clusters` those
-    of `SparkClusters.table`.
+    of `SparkClusters.table`. `annotated` has all rows, with `cluster`, `cluster_size`, `duplicate_of` and `similarity`
+    beside their columns.
     """
 
     @cached_property
@@ -166,6 +194,19 @@ class SparkDedup(_WithClusters):
     @cached_property
     def clusters(self) -> DataFrame:
         return self._members()
+
+    @cached_property
+    def annotated(self) -> DataFrame:
+        return annotated_rows(self._run, self._listed)
+
+    def _of_clusters(self) -> dict[str, Any]:
+        pairs = self._weighed.pairs
+        return super()._of_clusters() | {"pairs_left_out": pairs if pairs > self._run.config.max_pairs else 0}
+
+    @cached_property
+    def pairs(self) -> DataFrame:
+        """The pairs that it was decided by; refused where they are more than `max_pairs`."""
+        return listed_pairs(self._run)
 
     def __len__(self) -> int:
         """How many rows stay."""

@@ -195,11 +195,12 @@ class SketchStage:
 
 
 def _in_chunks(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """The rows of a batch, cut where a chunk begins."""
+    """The rows of a batch, cut where a chunk begins, and where numbers do not follow one another."""
     if not batch.num_rows:
         return
-    chunks = chunk_of_item(batch.column(batch.schema.get_field_index(NUMBER)).to_numpy())
-    borders = [0, *(np.flatnonzero(np.diff(chunks)) + 1).tolist(), batch.num_rows]
+    numbers = batch.column(batch.schema.get_field_index(NUMBER)).to_numpy()
+    cut = (np.diff(chunk_of_item(numbers)) != 0) | (np.diff(numbers) != 1)
+    borders = [0, *(np.flatnonzero(cut) + 1).tolist(), batch.num_rows]
     for begin, end in pairwise(borders):
         yield batch.slice(begin, end - begin)
 

@@ -3,11 +3,13 @@
 The order of items. With an id column, items are in the order of their ids: whoever has the same rows gets the same
 result, however they are partitioned. Without one, the rows are written to the work folder first, with all their columns
 and a number each, partition by partition, and that copy is what the run reads. Nothing less will do: a DataFrame is a
-recipe, not rows, and to ask for fewer of its columns may bring its rows in another order.
+recipe, not rows, and to ask for fewer of its columns may bring its rows in another order. Rows of files are numbered by
+where they stand in them (`spark_files.py`), with an id column and without one.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -17,6 +19,7 @@ import pyarrow as pa
 
 from lookalike.engines.packed.numbering import NUMBER, POSITION_BITS, Numbering
 from lookalike.engines.spark.spark_carrier import SparkCarrier, SparkTable, plain_errors, spark_functions
+from lookalike.engines.spark.spark_files import NumberedRows, SparkFiles
 from lookalike.errors import InputError
 from lookalike.io.source import Batch, Flags, OnRead, Piece, held
 
@@ -33,42 +36,64 @@ class FrameSource:
     """A DataFrame as planning and the choice of columns see it; only its first rows can be read here."""
 
     natural_id: str | None = None
-    files: tuple[str, ...] = ()
     skipped = 0
 
-    def __init__(self, frame: DataFrame, id: str | None, carrier: SparkCarrier) -> None:
+    def __init__(self, frame: DataFrame | SparkFiles, id: str | None, carrier: SparkCarrier) -> None:
+        self._files = frame if isinstance(frame, SparkFiles) else None
+        frame = frame.frame if isinstance(frame, SparkFiles) else frame
         self._frame, self._id, self._carrier = frame, id, carrier
+        self.files: tuple[str, ...] = () if self._files is None else self._files.names
         self.bad: list[str] = []
         self._first: dict[tuple[str, ...], pa.Table] = {}
         if id is not None and id in frame.columns and frame.schema[id].dataType.typeName() not in _ID_TYPES:
             kind = frame.schema[id].dataType.simpleString()
             raise InputError(f"the id column {id!r} holds {kind}: ids must be whole numbers or text")
 
+    @property
+    def by_id(self) -> bool:
+        """Whether items are in the order of their ids; otherwise `rows` has them with their numbers."""
+        return self._id is not None and self._files is None
+
     def numbered(self, columns: Sequence[str]) -> SparkTable:
         """These columns and a number of each row, for the first stage."""
-        frame = (
-            self._select(self.copy, [*columns, NUMBER]) if self._id is None else self._select(self._ordered, columns)
-        )
-        if self._id is not None:
-            frame = frame.withColumn(NUMBER, spark_functions().monotonically_increasing_id())
-        return SparkTable(frame, ())
+        if not self.by_id:
+            return SparkTable(self._select(self.rows, [*columns, NUMBER]), ())
+        frame = self._select(self._ordered, columns)
+        return SparkTable(frame.withColumn(NUMBER, spark_functions().monotonically_increasing_id()), ())
+
+    def check_ids(self) -> None:
+        """Refuse repeated ids of rows that are not in the order of their ids, where nobody meets both."""
+        if self._id is None or self._files is None:
+            return
+        functions = spark_functions()
+        one = functions.col(f"`{self._id}`").alias("id")
+        twice = self._frame.groupBy(one).count().where("count > 1 and id is not null").limit(1).collect()
+        if twice:
+            raise InputError(f"id {twice[0]['id']!r} in column {self._id!r} is repeated")
 
     @cached_property
-    def copy(self) -> DataFrame:
-        """A copy of all rows, with a number each; only where there is no id."""
+    def rows(self) -> DataFrame:
+        """All rows, with a number each; of files, or a copy."""
+        if self._files is not None:
+            return self._of_files.frame
         number = spark_functions().monotonically_increasing_id()
         return self._carrier.save_frame("input", self._frame.withColumn(NUMBER, number))
 
+    @cached_property
+    def _of_files(self) -> NumberedRows:
+        assert self._files is not None
+        return self._files.numbered(self._carrier)
+
     def with_places(self, numbering: Numbering, name: str) -> DataFrame:
-        """All rows, with their place among them in a column before the others; only where there is no id."""
+        """All rows, with their place among them in a column before the others; not where they are in order of ids."""
         functions = spark_functions()
+        table = pa.table({"_part": numbering.parts, "_first": numbering.firsts})
+        firsts = functions.broadcast(self._frame.sparkSession.createDataFrame(table))
         number = functions.col(NUMBER)
-        place = functions.lit(None).cast("bigint")
-        # As many cases as the input had partitions.
-        for part, first in zip(numbering.parts.tolist(), numbering.firsts.tolist(), strict=True):
-            within = functions.shiftright(number, POSITION_BITS) == part
-            place = functions.when(within, number - (part << POSITION_BITS) + first).otherwise(place)
-        return self.copy.select(place.alias(name), *(f"`{column}`" for column in self._frame.columns))
+        part = functions.shiftright(number, POSITION_BITS)
+        place = number - functions.shiftleft(part, POSITION_BITS) + functions.col("_first")
+        rows = self.rows.join(firsts, part == functions.col("_part"), "left")
+        return rows.select(place.alias(name), *(f"`{column}`" for column in self._frame.columns))
 
     @property
     def _ordered(self) -> DataFrame:
@@ -85,18 +110,20 @@ class FrameSource:
 
     @cached_property
     def _parts(self) -> dict[int, int]:
-        """How many rows each partition of the copy has."""
+        """How many rows each part of the numbering has."""
+        if self._files is not None:
+            return self._of_files.parts
         part = spark_functions().shiftright(NUMBER, POSITION_BITS).alias("part")
-        return {int(row["part"]): int(row["count"]) for row in self.copy.groupBy(part).count().collect()}
+        return {int(row["part"]): int(row["count"]) for row in self.rows.groupBy(part).count().collect()}
 
     @cached_property
     def _count(self) -> int:
         with plain_errors():
-            return int(self._frame.count()) if self._id is not None else sum(self._parts.values())
+            return int(self._frame.count()) if self.by_id else sum(self._parts.values())
 
     def _beginning(self, columns: Sequence[str]) -> pa.Table:
         """The first rows."""
-        if self._id is not None:
+        if self._id is not None and self.by_id:
             # Ids first, and then the rows up to the last of them: to sort all texts for a few would take long.
             ids = self._select(self._ordered, [self._id]).limit(_FIRST).toArrow().column(0)
             if not len(ids):
@@ -105,12 +132,12 @@ class FrameSource:
             return self._select(self._ordered.where(upto), columns).limit(_FIRST).toArrow()
         numbering = Numbering.of(self._parts)
         end = numbering.numbers(np.array([min(_FIRST, numbering.total) - 1]))[0] if numbering.total else -1
-        some = self._select(self.copy, [*columns, NUMBER]).where(spark_functions().col(NUMBER) <= int(end))
+        some = self._select(self.rows, [*columns, NUMBER]).where(spark_functions().col(NUMBER) <= int(end))
         return some.toArrow().sort_by(NUMBER).select(list(columns))
 
     def first_rows(self) -> Sequence[int]:
-        """There are no files."""
-        return [0]
+        """The place of the first row of each file."""
+        return [0] if self._files is None else self._of_files.first_rows
 
     def schema(self) -> pa.Schema:
         """The columns of the DataFrame."""
@@ -158,8 +185,9 @@ class FrameSource:
         return held(self.batches(columns, on_read))
 
     def locate(self, number: int) -> tuple[int, int]:
-        """There are no files."""
-        return 0, number
+        """The file of a row, and its place there."""
+        file = bisect_right(self.first_rows(), number) - 1
+        return file, number - self.first_rows()[file]
 
 
 _ID_TYPES = ("byte", "short", "integer", "long", "string")

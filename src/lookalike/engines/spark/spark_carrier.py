@@ -162,7 +162,7 @@ class SparkCarrier:
 
     def save_frame(self, name: str, frame: DataFrame, options: Mapping[str, str] = MappingProxyType({})) -> DataFrame:
         """A DataFrame as Parquet, read from there."""
-        path = f"{self._folder}/{name.replace(' ', '-')}"
+        path = self.path(name)
         began, schema = time.perf_counter(), frame.schema
         if self._resume and self._is_done(path):
             self.taken_over.append(name)
@@ -175,6 +175,10 @@ class SparkCarrier:
                 done.write.mode("overwrite" if self._resume else "error").parquet(f"{path}.done")
         self.seconds[name] = time.perf_counter() - began
         return self._session.read.schema(schema).parquet(path)
+
+    def path(self, name: str) -> str:
+        """Where a table is kept."""
+        return f"{self._folder}/{name.replace(' ', '-')}"
 
     def _is_done(self, path: str) -> bool:
         """Whether an earlier run wrote all of a table: a folder alone may be one that was not finished."""

@@ -18,6 +18,7 @@ from lookalike.engines.packed.packed_job import PackedJob, PackedMatches
 from lookalike.engines.planning import plan_run
 from lookalike.engines.spark.frame_source import FrameSource
 from lookalike.engines.spark.spark_carrier import SparkCarrier, SparkTable, plain_errors, settings
+from lookalike.engines.spark.spark_files import SparkFiles
 from lookalike.errors import InputError, OptionError
 from lookalike.items.collection import open_collection
 from lookalike.items.from_rows import Items
@@ -29,7 +30,7 @@ from lookalike.wording.phrases import counted
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["SparkFound", "run_on_spark"]
+__all__ = ["SparkFound", "check_supported", "run_on_spark"]
 
 # Keys of all bands that a task sorts: 20 bytes each, and as much again to sort them.
 _ENTRIES = 2_000_000
@@ -54,22 +55,25 @@ class SparkFound:
 
 
 def run_on_spark(
-    frame: DataFrame, config: Config, *, verb: str, work: str | None, parts: int | None, resume: bool
+    given: DataFrame | SparkFiles, config: Config, *, verb: str, work: str | None, parts: int | None, resume: bool
 ) -> SparkFound:
     """All stages up to the matches and, unless pairs are asked for, who stays for whom."""
-    _check_supported(config)
+    check_supported(config)
+    files = given if isinstance(given, SparkFiles) else None
+    frame = given.frame if isinstance(given, SparkFiles) else given
     session = frame.sparkSession
     if resume and work is None:
         raise OptionError("resume goes on with a run in its work folder: name that with work")
-    folder = _folder(session, work, _mark(frame, config, verb))
+    folder = _folder(session, work, _mark(frame, files, config, verb))
     carrier = SparkCarrier(session, folder, named=work is not None, resume=resume)
     with settings(session), plain_errors():
-        source = FrameSource(frame, config.id, carrier)
+        source = FrameSource(given, config.id, carrier)
         collection = open_collection(source, None, config)
         items = collection.items
         check_options(config, items.form)
         config = replace(config, measure=config.measure or form_named(items.form).measure)
         _check_items(config, items)
+        source.check_ids()
         keep = KeepKeys.of(parse_keep(config.keep), source.schema())
         frequencies = None
         if items.recipe.needs_frequencies:
@@ -96,7 +100,7 @@ def run_on_spark(
     return SparkFound(session, frame, source, carrier, job, found, config, plan, clusters)
 
 
-def _check_supported(config: Config) -> None:
+def check_supported(config: Config) -> None:
     """Refuse what this engine does not do yet, before anything runs."""
     unsupported = {
         "verify": config.verify != "exact" or config.verify_text,
@@ -139,11 +143,13 @@ def _folder(session: SparkSession, work: str | None, mark: str) -> str:
     return folder
 
 
-def _mark(frame: DataFrame, config: Config, verb: str) -> str:
-    """What runs with the same options on rows of the same columns have in common."""
+def _mark(frame: DataFrame, files: SparkFiles | None, config: Config, verb: str) -> str:
+    """What runs with the same options on rows of the same columns, or on the same files, have in common."""
     tokens, keep = function_name(config.shingle.tokens), config.keep
     shingle = replace(config.shingle, tokens=None, normalize=frozenset())
     # What only says how a run is computed is left out, and sets are told in order.
     told = replace(config, shingle=shingle, threads=1, memory=1, keep=keep if isinstance(keep, str) else "")
     parts = [verb, repr(told), repr(sorted(config.shingle.normalize)), repr(tokens), frame.schema.simpleString()]
+    if files is not None:
+        parts += [repr(files.places), repr(files.fingerprints)]
     return hashlib.blake2b("\n".join(parts).encode(), digest_size=6).hexdigest()

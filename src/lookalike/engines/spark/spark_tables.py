@@ -15,13 +15,23 @@ from lookalike.engines.packed.numbering import NUMBER, Numbering
 from lookalike.engines.packed.packed_clusters import ListedClusters
 from lookalike.engines.spark.spark_carrier import plain_errors, settings, spark_functions
 from lookalike.engines.spark.spark_run import SparkFound
+from lookalike.errors import InputError
 from lookalike.scale import Scale
 from lookalike.types import I64Array
+from lookalike.wording.printable import spelled
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["ids_of_places", "kept_rows", "listed_pairs", "members_of_clusters", "removed_items"]
+__all__ = [
+    "annotated_rows",
+    "check_annotation",
+    "ids_of_places",
+    "kept_rows",
+    "listed_pairs",
+    "members_of_clusters",
+    "removed_items",
+]
 
 
 def listed_pairs(run: SparkFound) -> DataFrame:
@@ -31,7 +41,12 @@ def listed_pairs(run: SparkFound) -> DataFrame:
         listed, work = run.job.unfold(found)
         columns = pa.schema([("a", pa.int64()), ("b", pa.int64()), (column, pa.float64())])
         pairs = run.carrier.mapped(listed, partial(_pairs, work, found.numbering, run.config.scale, columns), columns)
-    return _with_ids(run, pairs, ("a", "b")).select("a", "b", column)
+    named = _with_ids(run, pairs, ("a", "b")).select("a", "b", column)
+    if run.config.id is not None and not run.source.by_id:
+        # The smaller id is `a`, whichever item comes first.
+        functions = spark_functions()
+        named = named.select(functions.least("a", "b").alias("a"), functions.greatest("a", "b").alias("b"), column)
+    return _with_files(run, named, {"a": "a_", "b": "b_"})
 
 
 def removed_items(run: SparkFound) -> DataFrame:
@@ -42,7 +57,8 @@ def removed_items(run: SparkFound) -> DataFrame:
     rows = run.carrier.mapped(
         run.clusters.removed, partial(_removed, run.found.numbering, run.config.scale, columns), columns
     )
-    return _with_ids(run, rows, ("id", "kept")).select("id", "kept", column)
+    named = _with_ids(run, rows, ("id", "kept")).select("id", "kept", column)
+    return _with_files(run, named, {"id": "", "kept": "kept_"})
 
 
 def members_of_clusters(run: SparkFound, listed: ListedClusters) -> DataFrame:
@@ -52,18 +68,48 @@ def members_of_clusters(run: SparkFound, listed: ListedClusters) -> DataFrame:
     columns = pa.schema([*((name, pa.int64()) for name in names), (column, pa.float64())])
     work = partial(_members, run.found.numbering, run.config.scale, listed.firsts, columns)
     rows = run.carrier.mapped(listed.members, work, columns)
-    return _with_ids(run, rows, ("id", "kept")).select(*names, column)
+    return _with_files(run, _with_ids(run, rows, ("id", "kept")).select(*names, column), {"id": ""})
 
 
 def kept_rows(run: SparkFound, removed: DataFrame) -> DataFrame:
     """The rows that stay, with all their columns."""
-    if run.config.id is None:
+    if not run.source.by_id:
         assert run.clusters is not None
         numbers = pa.schema([(NUMBER, pa.int64())])
         gone = run.carrier.mapped(run.clusters.removed, partial(_numbers, numbers), numbers)
-        return run.source.copy.join(gone, NUMBER, "left_anti").drop(NUMBER)
+        return run.source.rows.join(gone, NUMBER, "left_anti").drop(NUMBER)
     gone = removed.select(spark_functions().col("id").alias(run.config.id))
     return run.frame.join(gone, run.config.id, "left_anti")
+
+
+def annotated_rows(run: SparkFound, listed: ListedClusters) -> DataFrame:
+    """All rows, with their cluster, how large it is, what they are a duplicate of, and how alike they are."""
+    functions, column = spark_functions(), run.config.scale.column
+    check_annotation(run.frame.columns, column)
+    columns = pa.schema(
+        [
+            *((name, pa.int64()) for name in (NUMBER, "_item", "cluster", "cluster_size", "duplicate_of")),
+            (column, pa.float64()),
+        ]
+    )
+    work = partial(_annotations, run.found.numbering, run.config.scale, listed.firsts, columns)
+    told = _with_ids(run, run.carrier.mapped(listed.members, work, columns), ("duplicate_of", "_item"))
+    own = run.frame.columns
+    if run.source.by_id:
+        rows = run.frame.select(*(f"`{name}`" for name in own))
+        joined = rows.join(told.drop(NUMBER), rows[f"`{run.config.id}`"] == told["_item"], "left")
+    else:
+        rows = run.source.rows.select(*(f"`{name}`" for name in [*own, NUMBER]))
+        joined = rows.join(told.drop("_item"), NUMBER, "left")
+    alone = functions.coalesce("cluster_size", functions.lit(1).cast("bigint")).alias("cluster_size")
+    return joined.select(*(f"`{name}`" for name in own), "cluster", alone, "duplicate_of", column)
+
+
+def check_annotation(columns: Sequence[str], similarity: str) -> None:
+    """Refuse rows that have one of the columns that would be added."""
+    for name in ("cluster", "cluster_size", "duplicate_of", similarity):
+        if name in columns:
+            raise InputError(f"the input has a column '{name}' already, which would be added")
 
 
 def ids_of_places(run: SparkFound, places: I64Array) -> list[Any]:
@@ -86,8 +132,37 @@ def _with_ids(run: SparkFound, rows: DataFrame, columns: Sequence[str]) -> DataF
     for name in columns:
         mine = pa.schema([("_place", pa.int64()), (f"_{name}", kind)])
         ids = run.carrier.mapped(run.found.ids, partial(_ids, run.found.numbering, mine), mine)
-        rows = rows.join(ids, rows[name] == ids["_place"]).drop("_place", name).withColumnRenamed(f"_{name}", name)
+        # What is a duplicate of nothing has no place.
+        rows = rows.join(ids, rows[name] == ids["_place"], "left").drop("_place", name)
+        rows = rows.withColumnRenamed(f"_{name}", name)
     return rows
+
+
+def _with_files(run: SparkFound, rows: DataFrame, columns: Mapping[str, str]) -> DataFrame:
+    """The rows with the file and the row in it of items in these columns, where there are several files and no ids."""
+    files = run.source.files
+    if run.config.id is not None or len(files) < 2:
+        return rows
+    added = [
+        (f"{lead}{name}", kind) for lead in columns.values() for name, kind in (("file", "string"), ("row", "bigint"))
+    ]
+    schema = ", ".join(f"`{name}` {kind}" for name, kind in [*rows.dtypes, *added])
+    work = partial(_add_files, [spelled(name) for name in files], np.array(run.source.first_rows()), dict(columns))
+    return rows.mapInArrow(work, schema)
+
+
+def _add_files(
+    files: list[str], firsts: I64Array, columns: Mapping[str, str], batches: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """The file of each item, and its row there."""
+    names = pa.array(files)
+    for batch in batches:
+        made = dict(zip(batch.schema.names, batch.columns, strict=True))
+        for column, lead in columns.items():
+            places = made[column].to_numpy()
+            file = np.searchsorted(firsts, places, side="right") - 1
+            made |= {f"{lead}file": names.take(pa.array(file)), f"{lead}row": pa.array(places - firsts[file])}
+        yield pa.RecordBatch.from_pydict(made)
 
 
 def _pairs(
@@ -142,3 +217,24 @@ def _members(
             scale.told(blob["similarity"]),
         )
         yield pa.RecordBatch.from_arrays([pa.array(each) for each in found], schema=columns)
+
+
+def _annotations(
+    numbering: Numbering,
+    scale: Scale,
+    firsts: Mapping[int, int],
+    columns: pa.Schema,
+    batches: Iterator[pa.RecordBatch],
+) -> Iterator[pa.RecordBatch]:
+    """Members of clusters as what is told beside their rows: those that stay are a duplicate of nothing."""
+    for task, blob in blobs(batches, "members"):
+        items, stays = blob["items"], blob["items"] == blob["kept"]
+        found = (
+            pa.array(items),
+            pa.array(numbering.places(items)),
+            pa.array(blob["cluster"] + firsts[task]),
+            pa.array(blob["size"].astype(np.int64)),
+            pa.array(numbering.places(blob["kept"]), mask=stays),
+            pa.array(scale.told(blob["similarity"]), mask=stays | np.isnan(blob["similarity"])),
+        )
+        yield pa.RecordBatch.from_arrays(list(found), schema=columns)
