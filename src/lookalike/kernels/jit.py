@@ -14,7 +14,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from functools import cache, cached_property
-from pathlib import Path
+from pkgutil import get_data
 from typing import Any
 
 from llvmlite import ir
@@ -120,7 +120,9 @@ class Kernel:
 def _machinery() -> str:
     """The text of the modules that decide how a kernel is compiled and called, which also may change."""
     modules = ("array_layout", "compiling", "entry", "loading", "runtime")
-    return "".join(Path(__file__).with_name(f"{name}.py").read_text(encoding="utf-8") for name in modules)
+    # Through the package, which may be in an archive, as Spark ships it.
+    found = (get_data(__package__ or "lookalike.kernels", f"{name}.py") or b"" for name in modules)
+    return b"".join(found).decode()
 
 
 def kernel(signature: Signature | str, *, brief: bool = False) -> Callable[[Callable[..., Any]], Kernel]:

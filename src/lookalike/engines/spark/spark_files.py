@@ -45,6 +45,7 @@ _READ: dict[str, tuple[str, Mapping[str, str]]] = {
     "lines": ("text", {}),
 }
 FORMATS = tuple(_READ)
+_RAISED = re.compile(r"[A-Z]\w*(Error|Exception): ")
 _FILE, _BLOCK, _COUNT, _PART, _BASE = (f"_lookalike_{name}" for name in ("file", "block", "count", "part", "base"))
 
 
@@ -71,7 +72,7 @@ def open_session(master: str | None) -> Iterator[SparkSession]:
 
 @contextmanager
 def one_line_errors() -> Iterator[None]:
-    """What Spark refuses, in the first of its lines; errors of ours as they were raised."""
+    """What Spark refuses, in one of its lines; errors of ours as they were raised."""
     from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
     from pyspark.errors import PySparkException
 
@@ -79,8 +80,10 @@ def one_line_errors() -> Iterator[None]:
         with plain_errors():
             yield
     except (PySparkException, Py4JJavaError) as error:
-        told = str(getattr(error, "java_exception", None) or error)
-        line = next((line.strip() for line in told.splitlines() if line.strip()), type(error).__name__)
+        lines = [line.strip() for line in str(getattr(error, "java_exception", None) or error).splitlines()]
+        # The last word of a traceback, or else the first line.
+        raised = [line for line in lines if _RAISED.match(line)]
+        line = (raised or [line for line in lines if line] or [type(error).__name__])[-1 if raised else 0]
         raise UnavailableError(f"Spark: {line}") from error
 
 
