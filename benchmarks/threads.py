@@ -17,45 +17,45 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
-RUN = """
-import json, resource, sys, time
-from lookalike.cli.lean import load_lean
-load_lean()  # as the command line does
-import lookalike
-result = lookalike.dedup(sys.argv[1], threads=int(sys.argv[3]))
-result.save(sys.argv[2])
-used = resource.getrusage(resource.RUSAGE_SELF)
-print(json.dumps([used.ru_utime + used.ru_stime, used.ru_maxrss * 1024, result.found.matched.seconds]))
-"""
+Command = Callable[[Path, str, int], list[str]]
 
 COPY = """
-import json, resource, sys
+import sys
 import pyarrow as pa, pyarrow.parquet as pq
 pa.set_cpu_count(1); pa.set_io_thread_count(1)
 file = pq.ParquetFile(sys.argv[1])
 with pq.ParquetWriter(sys.argv[2], file.schema_arrow, compression="zstd") as out:
     for group in range(file.num_row_groups):
         out.write_table(file.read_row_group(group, use_threads=False))
-used = resource.getrusage(resource.RUSAGE_SELF)
-print(json.dumps([used.ru_utime + used.ru_stime, used.ru_maxrss * 1024, {}]))
 """
 
 
-def timed(program: str, path: Path, folder: Path, threads: int) -> tuple[float, float, int, dict[str, float]]:
+def dedup(path: Path, out: str, threads: int) -> list[str]:
+    """The command that a user types."""
+    return [sys.executable, "-m", "lookalike", "dedup", str(path), "-o", out, "--threads", str(threads), "--quiet"]
+
+
+def copy(path: Path, out: str, threads: int) -> list[str]:
+    return [sys.executable, "-c", COPY, str(path), out]
+
+
+def timed(command: Command, path: Path, folder: Path, threads: int) -> tuple[float, float, int, dict[str, float]]:
     """Seconds, CPU seconds, bytes at the most, and seconds of each stage."""
     with tempfile.TemporaryDirectory(dir=folder) as out:
         begun = time.perf_counter()
-        done = subprocess.run(
-            [sys.executable, "-c", program, str(path), f"{out}/copy", str(threads)],
-            check=True,
-            capture_output=True,
-            text=True,
-        )
+        process = subprocess.Popen(command(path, f"{out}/copy", threads), stdout=subprocess.DEVNULL)
+        _, status, used = os.wait4(process.pid, 0)
         seconds = time.perf_counter() - begun
-    cpu, memory, stages = json.loads(done.stdout)
-    return seconds, cpu, memory, stages
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            raise SystemExit(f"{' '.join(process.args)} ended with {process.returncode}")  # type: ignore[arg-type]
+        report = Path(out, "copy", "report.json")
+        stages = json.loads(report.read_text())["stages"] if report.exists() else []
+    told = {stage["name"]: stage["seconds"] for stage in stages}
+    return seconds, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024, told
 
 
 def main() -> None:
@@ -66,14 +66,14 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, help="where results go meanwhile")
     options = parser.parse_args()
     folder = options.folder or options.path.resolve().parent
-    jobs = [(str(threads), RUN, threads) for threads in options.threads]
+    jobs: list[tuple[str, Command, int]] = [(str(threads), dedup, threads) for threads in options.threads]
     if options.path.suffix == ".parquet":
-        jobs.append(("copy", COPY, 1))
-    timed(RUN, options.path, folder, max(options.threads))  # compiles, and brings the file into the page cache
+        jobs.append(("copy", copy, 1))
+    timed(dedup, options.path, folder, max(options.threads))  # compiles, and brings the file into the page cache
     found: dict[str, list[tuple[float, float, int, dict[str, float]]]] = {name: [] for name, _, _ in jobs}
     for _ in range(options.rounds):
-        for name, program, threads in jobs:
-            found[name].append(timed(program, options.path, folder, threads))
+        for name, command, threads in jobs:
+            found[name].append(timed(command, options.path, folder, threads))
     one = min(found[jobs[0][0]])[0]
     print("threads  seconds  times as fast  CPU s  peak GB  stages")
     for name, runs in found.items():
