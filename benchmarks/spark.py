@@ -3,6 +3,7 @@
     python -m benchmarks.spark                          100,000 documents of 1 kB in local[2]
     python -m benchmarks.spark --documents 1000000      more of them
     python -m benchmarks.spark --template 0.3           as many of all documents are pages of one template
+    python -m benchmarks.spark --ids                    a DataFrame with an id column instead of files: rows are sorted
     python -m benchmarks.spark --mllib                  beside MLlib's MinHashLSH, pairs only
 
 CPU seconds are those of the processes, so that a machine which others use, too, measures the same. What is shuffled,
@@ -61,10 +62,10 @@ def cpu_seconds() -> dict[str, float]:
     return found
 
 
-def stages_of(events: Path) -> tuple[float, list[tuple[str, int, float, float]]]:
-    """(bytes shuffled, (stage, tasks, median and longest seconds of a task) of stages that are worth it)."""
-    shuffled = 0
+def stages_of(events: Path) -> tuple[float, list[tuple[str, int, float, float, int]]]:
+    """(bytes shuffled, (stage, tasks, median and longest seconds of a task, bytes) of stages that are worth it)."""
     seconds: dict[int, list[float]] = defaultdict(list)
+    shuffled: dict[int, int] = defaultdict(int)
     names: dict[int, str] = {}
     for file in sorted(
         path for path in events.rglob("*") if path.is_file() and path.name.startswith(("local", "app", "events"))
@@ -73,15 +74,15 @@ def stages_of(events: Path) -> tuple[float, list[tuple[str, int, float, float]]]
             event = json.loads(line)
             if event["Event"] == "SparkListenerTaskEnd" and event.get("Task Metrics"):
                 metrics = event["Task Metrics"]
-                shuffled += metrics["Shuffle Write Metrics"]["Shuffle Bytes Written"]
+                shuffled[event["Stage ID"]] += metrics["Shuffle Write Metrics"]["Shuffle Bytes Written"]
                 seconds[event["Stage ID"]].append(metrics["Executor Run Time"] / 1000)
             elif event["Event"] == "SparkListenerStageCompleted":
                 names[event["Stage Info"]["Stage ID"]] = event["Stage Info"]["Stage Name"].split(" at ")[0]
     rows = [
-        (f"{names.get(stage, '?')} {stage}", len(each), statistics.median(each), max(each))
+        (f"{names.get(stage, '?')} {stage}", len(each), statistics.median(each), max(each), shuffled[stage])
         for stage, each in sorted(seconds.items())
     ]
-    return shuffled, [row for row in rows if row[3] >= 0.5]
+    return sum(shuffled.values()), [row for row in rows if row[3] >= 0.5]
 
 
 def start(folder: Path, master: str) -> Any:
@@ -101,6 +102,7 @@ def start(folder: Path, master: str) -> Any:
         "spark.log.level": "ERROR",
         "spark.ui.showConsoleProgress": "false",
     }
+    options |= dict(pair.split("=") for pair in os.environ.get("CONF", "").split())
     builder = SparkSession.builder.master(master)
     for name, value in options.items():
         builder = builder.config(name, value)
@@ -113,23 +115,23 @@ def measured(path: Path, folder: Path, options: argparse.Namespace) -> None:
     session.range(10).count()
     fixed = cpu_seconds()
     began = time.perf_counter()
-    frame = session.read.parquet(str(path))
-    found = lookalike.spark.dedup(frame, column="text", id="id", threshold=options.threshold, work=str(folder))
+    given = session.read.parquet(str(path)) if options.ids else lookalike.spark.files(session, str(path))
+    chosen = {"column": "text", "threshold": options.threshold} | ({"id": "id"} if options.ids else {})
+    found = lookalike.spark.dedup(given, work=str(folder), **chosen)
     removed = {(row["id"], row["kept"], row["similarity"]) for row in found.removed.collect()}
-    kept = found.table.count()
+    found.table.write.parquet(str(folder / "kept"))
     wall, used = time.perf_counter() - began, cpu_seconds()
     session.stop()
     shuffled, stages = stages_of(folder / "events")
     jvm, python = used["jvm"], used["python"]
     print(f"spark    {wall:7.1f} s, CPU {jvm + python:7.1f} s: JVM {jvm:.1f}, of which {fixed['jvm']:.1f} to start")
-    print(f"         {shuffled / options.documents:,.0f} bytes shuffled a document; kept {kept:,}")
-    for name, tasks, median, longest in stages:
-        times = longest / max(0.01, median)
-        print(
-            f"         {name:16} {tasks:4} tasks, median {median:6.2f} s, longest {longest:6.2f} s, {times:4.1f} times"
-        )
+    print(f"         {shuffled / options.documents:,.0f} bytes shuffled a document; removed {len(removed):,}")
+    for name, tasks, median, longest, sent in stages:
+        times, each = longest / max(0.01, median), sent / options.documents
+        took = f"median {median:6.2f} s, longest {longest:6.2f} s, {times:4.1f} times"
+        print(f"         {name:16} {tasks:4} tasks, {took}, {each:6.0f} bytes a document")
     before = time.process_time()
-    local = lookalike.dedup(path, column="text", id="id", threshold=options.threshold)
+    local = lookalike.dedup(path, **chosen)
     same = removed == {tuple(row.values()) for row in local.removed.to_pylist()}
     print(f"local    CPU {time.process_time() - before:.1f} s; the same items are removed for the same ones: {same}")
 
@@ -163,6 +165,7 @@ def main() -> None:
     parser.add_argument("--similarity", type=float, default=0.9, help="of two pages of it")
     parser.add_argument("--threshold", type=float, default=0.8)
     parser.add_argument("--master", default="local[2]")
+    parser.add_argument("--ids", action="store_true", help="a DataFrame with an id column")
     parser.add_argument("--mllib", action="store_true")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="lookalike-bench-") as name:

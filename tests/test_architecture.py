@@ -246,6 +246,7 @@ TWINS = {
     "group_entries": "tests.reference.buckets:group",
     "lead_buckets": "tests.reference.buckets:leaders",
     "_fill_entries": "tests.reference.buckets:places",
+    "_count_places": "tests.reference.buckets:places",
     "_place_members": "tests.reference.buckets:places",
     "_emit": "tests.reference.buckets:sharing",
     "_shared_bands": "tests.reference.buckets:shared_bands",

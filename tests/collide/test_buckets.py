@@ -218,3 +218,11 @@ def test_candidates_whose_signatures_differ_too_much_are_left_out(words: int) ->
 def test_spans_cover_all_items_once(work: int) -> None:
     index = indexed([[twin.Bucket([0, 1, 2, 5], []), twin.Bucket([3, 4], [])], [twin.Bucket([2, 4, 6], [])]])
     assert [item for begin, end in index.spans(work) for item in range(begin, end)] == list(range(ITEMS))
+
+
+@many
+@given(st.lists(st.lists(buckets(), max_size=4), max_size=4), st.integers(2, 30))
+def test_buckets_are_the_same_for_any_number_of_threads(bands: Bands, threads: int) -> None:
+    one, several = indexed(bands), Buckets(ITEMS, [groups_of(band) for band in bands], threads)
+    for name in ("entries", "probes", "_offsets", "_where"):
+        assert np.array_equal(getattr(one, name), getattr(several, name)), name

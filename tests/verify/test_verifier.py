@@ -91,7 +91,7 @@ def test_pairs_match_as_they_do_one_by_one(
         patch.setattr(module, "_SPARSE", sparse)
         verifier = Verifier(SetJudge(THRESHOLD), place, gathered)
         found = verifier.matches(left, right)
-        assert (found.compared, listed(*found[1:])) == (len(pairs), truth)
+        assert (found.compared, listed(*found.pairs)) == (len(pairs), truth)
         assert verifier.similarities(left, right).tolist() == [jaccard(rows[a], rows[b]) for a, b in pairs]
         scores = verifier.scores(left, right)
         assert [score for score in scores.tolist() if score >= THRESHOLD] == [each[2] for each in truth]
@@ -115,9 +115,10 @@ def test_tasks_give_their_matches_in_order_on_any_number_of_threads(
     with stored(rows, where) as place:
         verifier = Verifier(SetJudge(THRESHOLD), place, gathered, whole, threads)
         for wanted, filtered in ((pairs, None), (asked, uneven)):
-            done = list(verifier.verified(tasks, filtered))
+            done = list(verifier.verified(tasks, filtered, lambda *matches: [each.tolist() for each in matches]))
             assert sum(each.compared for each in done) == len(wanted)
-            found = [pair for each in done for pair in listed(*each[1:])]
+            found = [pair for each in done for pair in listed(*each.pairs)]
+            assert all(each.looked_up == [one.tolist() for one in each.pairs] for each in done)
             assert found == verifying.matches(rows, wanted, jaccard, THRESHOLD)
 
 

@@ -89,6 +89,10 @@ class PairTally:
         self.giants = False
         self.joined: JoinedTerms | None = None
 
+    def another(self) -> PairTally:
+        """An empty one that can be merged with this one."""
+        return PairTally(self._chance, self._bands)
+
     def chances(self, similarities: F64Array) -> F64Array:
         """The chance of each pair in one band."""
         return np.clip(np.asarray(self._chance(similarities), np.float64), LEAST_CHANCE, 1.0)

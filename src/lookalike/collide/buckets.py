@@ -34,6 +34,7 @@ from lookalike.collide.group import Groups
 from lookalike.kernels.jit import device, kernel, peek, poke
 from lookalike.kernels.signatures import missing_bits, signature_distances
 from lookalike.kernels.simd import pointer, pop_count, popped_xor, prefetch
+from lookalike.threads.ordered import run_all
 from lookalike.types import BoolArray, F64Array, I64Array, U8Array, U16Array, U64Array
 
 __all__ = ["Buckets", "Likeness", "Pairs", "Task", "Walk"]
@@ -61,22 +62,28 @@ def _fill_entries(members, starts, at, entries):
             entries[at + i] = end | np.uint64(members[i])
 
 
-@kernel("void(Array(uint64,1,'C',readonly=True), int64[::1], uint32[::1])")
-def _place_members(entries, offsets, where):
-    """where[offsets[i] : offsets[i + 1]] = the places of item i in entries, ascending; offsets are counted here."""
-    for i in range(len(offsets)):
-        offsets[i] = 0
-    for place in range(len(entries)):
-        offsets[np.int64(entries[place] & _LOWER) + 1] += 1
-    for i in range(len(offsets) - 1):
-        offsets[i + 1] += offsets[i]
+@kernel("void(Array(uint64,1,'C',readonly=True), int64, int64, int64[::1])")
+def _count_places(entries, low, high, counts):
+    """counts[i] = in how many places item i stands, for the items from low to before high."""
+    for i in range(low, high):
+        counts[i] = 0
     for place in range(len(entries)):
         item = np.int64(entries[place] & _LOWER)
-        where[offsets[item]] = np.uint32(place)
-        offsets[item] += 1
-    for i in range(len(offsets) - 1, 0, -1):
-        offsets[i] = offsets[i - 1]
-    offsets[0] = 0
+        if low <= item and item < high:
+            counts[item] += 1
+
+
+@kernel("void(Array(uint64,1,'C',readonly=True), int64, int64, int64[::1], uint32[::1])")
+def _place_members(entries, low, high, free, where):
+    """where[free[i]], where[free[i] + 1], … = the places of item i, ascending, for the items from low to before high.
+
+    free[i] is then where those of the next item begin.
+    """
+    for place in range(len(entries)):
+        item = np.int64(entries[place] & _LOWER)
+        if low <= item and item < high:
+            where[free[item]] = np.uint32(place)
+            free[item] += 1
 
 
 @device
@@ -282,7 +289,7 @@ class Walk:
 class Buckets:
     """The buckets of all bands, over items 0 … items - 1."""
 
-    def __init__(self, items: int, groups: Sequence[Groups]) -> None:
+    def __init__(self, items: int, groups: Sequence[Groups], threads: int = 1) -> None:
         sizes = [len(each.members) for each in groups]
         self.items = items
         counts = _stack([np.diff(each.starts) for each in groups], np.int64)
@@ -292,14 +299,26 @@ class Buckets:
         self._splits: I64Array = _stack([g.splits + at for g, at in zip(groups, before, strict=True)], np.int64)
         # Each member with the end of its bucket above it, so that one look at memory tells both.
         self.entries = np.empty(sum(sizes), np.uint64)
-        for each, at in zip(groups, before.tolist(), strict=True):
-            _fill_entries(each.members, each.starts, at, self.entries)
+
+        def fill(band: int) -> None:
+            _fill_entries(groups[band].members, groups[band].starts, int(before[band]), self.entries)
+
+        run_all(fill, range(len(groups)), threads)
         # Where the probes of each member's bucket begin; without any probe nobody needs to know.
         probed = bool((self._splits < self._starts[1:]).any())
         self.probes = np.repeat(self._splits.astype(np.uint32), counts) if probed else np.empty(0, np.uint32)
-        self._offsets = np.empty(items + 1, np.int64)
+        self._offsets = np.zeros(items + 1, np.int64)
         self._where = np.empty(len(self.entries), np.uint32)
-        _place_members(self.entries, self._offsets, self._where)
+        self._place(threads)
+
+    def _place(self, threads: int) -> None:
+        """Tell for each item where it stands: each thread looks at all entries, and sees to some of the items."""
+        cuts = list(pairwise(share * self.items // threads for share in range(threads + 1)))
+        counts = self._offsets[1:]
+        run_all(lambda cut: _count_places(self.entries, *cut, counts), cuts, threads)
+        np.cumsum(counts, out=counts)
+        free = self._offsets[:-1].copy()
+        run_all(lambda cut: _place_members(self.entries, *cut, free, self._where), cuts, threads)
 
     def candidates(
         self, apart: BoolArray | None = None, *, chunk: int = 1 << 20, on_items: Callable[[int], None] = lambda _: None

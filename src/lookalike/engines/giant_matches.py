@@ -183,7 +183,7 @@ class GiantMatches:
 
         def matching(left: I64Array, right: I64Array) -> tuple[I64Array, I64Array, F64Array]:
             counts.candidates += len(left)
-            return held.verifier.matches(left, right)[1:]
+            return held.verifier.matches(left, right).pairs
 
         own = items[lists.rows] >= held.references
         connecting = Connecting(lists, partial(_near, lists.likeness), matching, own)

@@ -239,13 +239,17 @@ class RunFolder:
         """Move everything to its place."""
         names = [name for name in self._folder.staged if (self.partial / name).is_file()]
         # A million texts are as they were when they were compared with their originals.
-        listed = {f"kept/{each['name']}" for each, _ in self.work.finished("kept") or []}
+        listed = {f"kept/{each['name']}": found for each, found in self.work.finished("kept") or []}
         told = [name for name in names if not name.startswith("kept/") or name in listed]
         with writing(str(self.path)):
             if self.work.resumable:
-                sums = {name: [(self.partial / name).stat().st_size, checksum(self.partial / name)] for name in told}
-                self.work.finish("publish", sums)
+                self.work.finish("publish", {name: self._extent(name, listed.get(name)) for name in told})
             self._finish_publishing()
+
+    def _extent(self, name: str, known: int | None) -> list[int]:
+        """The size and the checksum of a file that is staged, which may be known."""
+        path = self.partial / name
+        return [path.stat().st_size, checksum(path) if known is None else known]
 
     def take_up(self, what: dict[str, Any]) -> bool:
         """Whether the run was being moved to its place when it was killed; that is done then."""
@@ -321,14 +325,15 @@ def write_run(
     known = [(CopiedFile(**each), found) for each, found in run.work.finished("kept") or []]
     finished = {file.name: (file, found) for file, found in known if run.whole(file, found)}
 
+    config, items = result.found.config, result.found.counts.items
+
     def on_file(file: CopiedFile) -> None:
         if run.work.resumable:
-            finished[file.name] = file, checksum(run.partial / "kept" / file.name)
+            finished[file.name] = file, checksum(run.partial / "kept" / file.name, threads=config.threads)
             run.work.finish("kept", [[asdict(each), found] for each, found in finished.values()])
 
     # The tables are soon made, and may have been left by an earlier process: they are made anew. They and the report
     # are plain Python, which threads that copy would have to wait for; towards the end most of these are idle.
-    config, items = result.found.config, result.found.counts.items
     mostly_copied = threading.Event()
     with ThreadPoolExecutor(1, "lookalike-tables") as beside, _set_at_last(mostly_copied):
         told = beside.submit(_told_after, mostly_copied, result, run) if config.budget.tables_beside(items) else None

@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
-__all__ = ["ahead", "ordered_flat_map", "ordered_map"]
+__all__ = ["ahead", "ordered_flat_map", "ordered_map", "run_all"]
 
 _LONGEST_WAIT = 0.1  # seconds until a thread that has nothing to do looks whether it is still wanted
 
@@ -97,6 +97,12 @@ def ordered_map(
         return
     with contextlib.closing(ahead(inputs)) as inputs:
         yield from _mapped(function, inputs, threads, weight, most)
+
+
+def run_all(function: Callable[[A], object], inputs: Iterable[A], threads: int) -> None:
+    """Call `function` for each of a few inputs, on several threads if there are such."""
+    for _ in ordered_map(function, inputs, threads):
+        pass
 
 
 def _mapped(

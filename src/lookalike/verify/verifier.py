@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -156,6 +156,13 @@ class Verified(NamedTuple):
     left: I64Array
     right: I64Array
     similarity: F64Array
+    # What was looked up of the matches by the thread that found them, where that was asked for.
+    looked_up: Any = None
+
+    @property
+    def pairs(self) -> tuple[I64Array, I64Array, F64Array]:
+        """The matches alone."""
+        return self.left, self.right, self.similarity
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,10 +199,11 @@ class Verifier:
         self,
         tasks: Iterable[Callable[[], Iterable[tuple[I64Array, I64Array]]]],
         asked: Callable[[I64Array, I64Array], BoolArray] | None = None,
+        look_up: Callable[[I64Array, I64Array, F64Array], Any] | None = None,
     ) -> Iterator[Verified]:
         """What matches of the pairs that tasks give, in their order; each task is called on one of several threads.
 
-        Pairs that are not `asked` for are not compared.
+        Pairs that are not `asked` for are not compared. `look_up` is called with matches by the thread that found them.
         """
         whole: list[tuple[I64Array, U64Array]] = []
 
@@ -206,7 +214,8 @@ class Verifier:
             if asked is not None:
                 wanted = asked(left, right)
                 left, right = left[wanted], right[wanted]
-            return self._matching(left, right, self._scores(whole[0] if whole else None, left, right))
+            found = self._matching(left, right, self._scores(whole[0] if whole else None, left, right))
+            return found if look_up is None else found._replace(looked_up=look_up(*found.pairs))
 
         def held() -> Iterator[Callable[[], Iterable[tuple[I64Array, I64Array]]]]:
             for task in tasks:

@@ -23,7 +23,7 @@ from lookalike.engines.giant_matches import GiantMatches, Led
 from lookalike.engines.giants import in_large
 from lookalike.engines.local.compare_pass import SecondPass
 from lookalike.engines.local.held_parts import HeldPart, HeldParts
-from lookalike.engines.local.noting import Noting
+from lookalike.engines.local.noting import NotedMatches, Noting
 from lookalike.engines.local.parts import Grouped
 from lookalike.engines.local.run_context import RunContext
 from lookalike.engines.local.scattered import Scattered
@@ -81,12 +81,16 @@ class Comparing:
         """Compare the pairs of buckets, but for those of two items that are giant or stand in large ones."""
         if large.any():
             bands = [each.chosen(np.diff(each.starts) <= self.limits.row_bucket) for each in bands]
-        buckets, items = Buckets(len(held.items), bands), held.items
+        buckets, items = Buckets(len(held.items), bands, self.second.budget.threads), held.items
         if self.noting.limit is not None and not compares_elements(self.second.judge):
             self.noting.limit.estimate(buckets, np.arange(len(items)), held)
         walk = Walk(buckets, held.part.giant | large, likeness)
-        for left, right, similarity in held.matches(walk.tasks(_CHUNK), self.noting.counts):
-            self.noting.note(items[left], items[right], similarity, buckets.hits(left, right))
+
+        def noted(left: I64Array, right: I64Array, similarity: F64Array) -> NotedMatches:
+            return self.noting.noted(items[left], items[right], similarity, buckets.hits(left, right))
+
+        for done in held.verified(walk.tasks(_CHUNK), self.noting.counts, noted):
+            self.noting.take(done.looked_up)
 
     def lead_again(self, kept: BoolArray) -> int:
         """Look for matches among the items of giant lists that are kept: how many there were."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from lookalike.engines.local.parts import Part
 from lookalike.engines.local.store.stored_rows import StoredRows
 from lookalike.measures import Judge
 from lookalike.types import BoolArray, F64Array, I64Array
-from lookalike.verify.verifier import Verifier
+from lookalike.verify.verifier import Verified, Verifier
 
 __all__ = ["HeldPart", "HeldParts"]
 
@@ -39,15 +40,25 @@ class HeldPart:
 
     def matches(self, tasks: Iterator[Task], counts: Counts) -> Iterator[tuple[I64Array, I64Array, F64Array]]:
         """Of the candidate pairs of rows that tasks give those that match, with their similarity."""
+        for done in self.verified(tasks, counts):
+            yield done.pairs
+
+    def verified(
+        self,
+        tasks: Iterator[Task],
+        counts: Counts,
+        look_up: Callable[[I64Array, I64Array, F64Array], Any] | None = None,
+    ) -> Iterator[Verified]:
+        """The same, with what the threads that found them looked up of them."""
 
         def asked(left: I64Array, right: I64Array) -> BoolArray:
             own: BoolArray = np.maximum(self.items[left], self.items[right]) >= self.references
             return own
 
-        for done in self.verifier.verified(tasks, asked if self.references else None):
+        for done in self.verifier.verified(tasks, asked if self.references else None, look_up):
             counts.candidates += done.compared
             if len(done.left):
-                yield done.left, done.right, done.similarity
+                yield done
 
     def likeness(self, judge: Judge, block: int) -> Likeness | None:
         """The signatures of all rows, where they have some; a file is read so many bytes at a time."""

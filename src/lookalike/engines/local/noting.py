@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
@@ -20,7 +21,26 @@ from lookalike.engines.local.store.matches import Matches
 from lookalike.scale import Scale
 from lookalike.types import BoolArray, F64Array, I64Array, U16Array
 
-__all__ = ["Noting", "noting_for"]
+__all__ = ["NotedMatches", "Noting", "noting_for"]
+
+
+# The bands in which each match met: (ends, bands).
+Hits: TypeAlias = tuple[I64Array, U16Array]
+
+
+@dataclass(frozen=True, slots=True)
+class NotedMatches:
+    """Matches, the smaller item first, how many pairs of items they stand for, and their tally.
+
+    Those that wait to be confirmed have the bands in which they met instead.
+    """
+
+    left: I64Array
+    right: I64Array
+    similarity: F64Array
+    pairs: int
+    tally: PairTally | None
+    waiting: Hits | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +71,7 @@ class Noting:
         left: I64Array,
         right: I64Array,
         similarity: F64Array,
-        hits: tuple[I64Array, U16Array] | None = None,
+        hits: Hits | None = None,
         *,
         tallied: bool = True,
         of: BoolArray | None = None,
@@ -66,17 +86,42 @@ class Noting:
             self.counts.refused_matches += int((~good).sum())
             left, right, similarity, of = left[good], right[good], similarity[good], of[good]
             hits = None if hits is None else _of_some(hits, good)
-        weights = self.folds.weights(left, right)
+        self._add(self._tallied(left, right, similarity, hits, tallied=tallied))
+        return int(of.sum())
+
+    def noted(self, left: I64Array, right: I64Array, similarity: F64Array, hits: Hits) -> NotedMatches:
+        """What is to be noted of matches, for `take`; may be called by several threads at once."""
+        if self.literals is not None:
+            # Those that are confirmed are not known yet.
+            return NotedMatches(left, right, similarity, 0, None, hits)
+        return self._tallied(left, right, similarity, hits)
+
+    def take(self, noted: NotedMatches) -> None:
+        """Note matches."""
+        if noted.waiting is None:
+            self._add(noted)
+        else:
+            self.note(noted.left, noted.right, noted.similarity, noted.waiting)
+
+    def _tallied(
+        self, left: I64Array, right: I64Array, similarity: F64Array, hits: Hits | None, *, tallied: bool = True
+    ) -> NotedMatches:
+        weights, tally = self.folds.weights(left, right), None
         if tallied and self.tally is not None and len(left):
             sure = np.full(len(left), hits is None)
             ends, bands = hits or (np.zeros(len(left) + 1, np.int64), np.empty(0, np.uint16))
-            self.tally.add(self.scale.share(similarity), weights, sure, ends, bands)
+            tally = self.tally.another()
+            tally.add(self.scale.share(similarity), weights, sure, ends, bands)
             if hits is None and self.joined is not None:
                 self.joined.offer(left, right, similarity, weights)
-        self.matches.add(np.minimum(left, right), np.maximum(left, right), similarity)
+        return NotedMatches(np.minimum(left, right), np.maximum(left, right), similarity, int(weights.sum()), tally)
+
+    def _add(self, noted: NotedMatches) -> None:
+        if noted.tally is not None and self.tally is not None:
+            self.tally.merge(noted.tally)
+        self.matches.add(noted.left, noted.right, noted.similarity)
         if self.limit is not None:
-            self.limit.add(int(weights.sum()))
-        return int(of.sum())
+            self.limit.add(noted.pairs)
 
     def note_giants(self, joined: HeldPart | None = None) -> None:
         """Let the tally know that some matches met in no bucket that was looked at; `joined` has the rows of a join.
@@ -98,6 +143,8 @@ def noting_for(run: RunContext, folds: Folds, grouped: Grouped) -> Noting:
         tally = PairTally(chance_of(run.plan, config.scale), run.bands)
     if run.plan is not None and config.verify_text:
         literals = Literals(run.recipe, config.scale, len(folds.leader), run.work)
+    # What weighs matches is made here, and not by each of the threads that note some.
+    folds.weights(np.empty(0, np.int64), np.empty(0, np.int64))
     return Noting(
         Matches(run.work, config.budget.matches), folds, run.counts, config.scale, tally,
         JoinedPairs(run.measure, grouped.giant_bands) if run.rows_tell else None, literals,
@@ -105,7 +152,7 @@ def noting_for(run: RunContext, folds: Folds, grouped: Grouped) -> Noting:
     )  # fmt: skip
 
 
-def _of_some(hits: tuple[I64Array, U16Array], good: BoolArray) -> tuple[I64Array, U16Array]:
+def _of_some(hits: Hits, good: BoolArray) -> Hits:
     """The bands in which some of the pairs met."""
     ends, bands = hits
     counts = np.diff(ends)

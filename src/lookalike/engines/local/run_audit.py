@@ -22,17 +22,18 @@ from lookalike.types import Dense, Sets
 
 __all__ = ["Auditing"]
 
-# To audit a text takes a sixth of what it takes to read and sketch it, so one thread for so many others is enough, as
-# long as nobody has to wait for it.
-_OTHERS_EACH = 4
+# To audit a text takes a sixth of what it takes to read and sketch it, so one thread for so many batches is enough.
+_BATCHES_EACH = 4
+# Batches for each thread that may wait for their round; more would be much memory.
+_WAITING = 2
 
 
 class Auditing:
     """A random sample of items, compared exactly with all later ones while they pass by.
 
     They are compared in rounds of some batches, by threads of its own, so that all else that passes by need not wait.
-    Of sets those that belong to the sample join it first, while no thread looks into it; then several do, all of them
-    where the round before was waited for.
+    Of sets those that belong to the sample join it first, while no thread looks into it; then several do, the more the
+    more items have come to wait.
     """
 
     def __init__(self, config: Config, measure: Measure, probe_from: int) -> None:
@@ -57,14 +58,14 @@ class Auditing:
     def add(self, first: int, items: Sets | Dense) -> None:
         """Let the items first, first + 1, … pass by, as `auditable` gives them."""
         self._waiting.append((first, items))
-        # Half a round is begun if the one before is through: to wait for that would hold up all that passes by.
+        # While a round goes on more items wait, and so the next one has more threads: to wait for it would hold up all
+        # that passes by, and is done only where they would take too much memory.
         through = self._round is None or self._round.done()
-        if len(self._waiting) >= ((self._threads + 1) // 2 if through else self._threads):
+        if len(self._waiting) >= ((self._threads + 1) // 2 if through else _WAITING * self._threads):
             self._next_round()
 
     def _next_round(self) -> None:
         """Begin to compare those that wait; raises what went wrong in the round before."""
-        late = self._round is not None and not self._round.done()
         self._end_round()
         waiting, self._waiting = self._waiting, []
         if self._threads == 1:
@@ -72,7 +73,7 @@ class Auditing:
             return
         if self._pool is None:
             self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="lookalike-audit")
-        shares = self._threads if late else 1 + self._threads // _OTHERS_EACH
+        shares = min(self._threads, 1 + len(waiting) // _BATCHES_EACH)
         self._round = self._pool.submit(self._compare, waiting, self._pool, shares)
 
     def _compare(self, waiting: list[tuple[int, Sets | Dense]], pool: ThreadPoolExecutor | None, shares: int) -> None:

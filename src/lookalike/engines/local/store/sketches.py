@@ -89,8 +89,8 @@ class Sketches:
         self._held = 0
         self._items = 0
         self._small: dict[str, list[NDArray[Any]]] = {name: [] for name in _SMALL}
-        self._writer: ThreadPoolExecutor | None = None
-        self._writing: Future[None] | None = None
+        self._maker: ThreadPoolExecutor | None = None
+        self._making: Future[None] | None = None
         self.spilled = 0
         self.written = 0
 
@@ -159,9 +159,9 @@ class Sketches:
 
     def close(self) -> None:
         """Nothing is written any more once this returns, whatever happened before."""
-        if self._writer is not None:
-            self._writer.shutdown(wait=True, cancel_futures=True)
-            self._writer = None
+        if self._maker is not None:
+            self._maker.shutdown(wait=True, cancel_futures=True)
+            self._maker = None
 
     def column(self, name: str) -> NDArray[Any]:
         """`sizes`, `lengths`, `rows`, `places` or `scores` of all items."""
@@ -208,43 +208,46 @@ class Sketches:
                 parts.append(arrays[name])
 
     def _close_chunk(self) -> None:
-        batches, self._waiting, self._waiting_bytes = self._waiting, [], 0
-        parts = [batch.arrays() for batch in batches]
-        arrays = {name: np.concatenate([part[name] for part in parts], axis=-1) for name in parts[0]}
-        self._keep_small(arrays)
-        large = {name: arrays[name] for name in ("fingerprints", "keys")}
-        size = sum(array.nbytes for array in large.values())
-        fits = self._held + size <= self._memory
-        file = None
-        if self._work.resumable or not fits:
-            file = self._work.folder / _name(len(self._chunks))
-            data, more = self._state() if self._work.resumable else (None, {})
-            self._write(file, arrays | more, data)
+        """Let the items that wait become a chunk, which a thread of its own makes: those that sketch go on."""
+        batches, self._waiting = self._waiting, []
+        size, self._waiting_bytes = self._waiting_bytes, 0
+        self._wait()
+        fits, resumable = self._held + size <= self._memory, self._work.resumable
+        file = self._work.folder / _name(len(self._chunks)) if resumable or not fits else None
+        data, more = self._state() if resumable else (None, {})
+        chunk = _Chunk(self._items, sum(map(len, batches)), None, file)
+        if file is not None:
             self.written += size
         if fits:
             self._held += size
         else:
             self.spilled += size
-        count = len(arrays["sizes"])
-        self._chunks.append(_Chunk(self._items, count, large if fits else None, file))
-        self._items += count
+        self._chunks.append(chunk)
+        self._items += chunk.count
+        if self._maker is None:
+            self._maker = ThreadPoolExecutor(1, thread_name_prefix="lookalike-chunks")
+        self._making = self._maker.submit(self._make, chunk, batches, more, data, held=fits)
 
-    def _write(self, file: Path, arrays: dict[str, NDArray[Any]], data: Any) -> None:
-        self._wait()
-        if self._writer is None:
-            self._writer = ThreadPoolExecutor(1, thread_name_prefix="lookalike-spill")
-
-        def write() -> None:
-            with spilling(str(file.parent)):
-                self._work.files([file.name])
-                write_arrays(file, arrays, data, run=self._work.token)
-
-        self._writing = self._writer.submit(write)
+    def _make(
+        self, chunk: _Chunk, batches: list[SketchBatch], more: dict[str, NDArray[Any]], data: Any, *, held: bool
+    ) -> None:
+        """Put the sketches of a chunk together, and write them where they are not only held."""
+        parts = [batch.arrays() for batch in batches]
+        batches.clear()
+        arrays = {name: np.concatenate([part[name] for part in parts], axis=-1) for name in parts[0]}
+        del parts
+        self._keep_small(arrays)
+        if held:
+            chunk.held = {name: arrays[name] for name in ("fingerprints", "keys")}
+        if chunk.file is not None:
+            with spilling(str(chunk.file.parent)):
+                self._work.files([chunk.file.name])
+                write_arrays(chunk.file, arrays | more, data, run=self._work.token)
 
     def _wait(self) -> None:
-        if self._writing is not None:
-            self._writing.result()
-            self._writing = None
+        if self._making is not None:
+            self._making.result()
+            self._making = None
 
 
 def _name(number: int) -> str:
