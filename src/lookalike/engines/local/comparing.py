@@ -67,8 +67,8 @@ class Comparing:
 
     def _compare(self, held: HeldPart) -> list[Led]:
         """Compare the candidates of one part; leaders see to buckets that are large, unless all pairs are wanted."""
-        judge = self.second.judge
-        bands, likeness = held.part.buckets(), held.likeness(judge, self.second.budget.block)
+        judge, budget = self.second.judge, self.second.budget
+        bands, likeness = held.part.buckets(budget.threads), held.likeness(judge, budget.block)
         large = np.zeros(len(held.items), np.bool_)
         if self.noting.limit is None and not compares_elements(judge):
             large = in_large(bands, len(held.items), self.limits.row_bucket)

@@ -24,7 +24,7 @@ from lookalike.engines.local.literal_check import split_folds
 from lookalike.engines.local.run_context import RunContext
 from lookalike.engines.local.store.sketches import Sketches
 from lookalike.measures import Judge
-from lookalike.threads.ordered import ordered_map
+from lookalike.threads.ordered import ordered_map, run_all
 from lookalike.types import BoolArray, F64Array, I64Array, U32Array
 from lookalike.wording.progress import Progress
 
@@ -32,6 +32,8 @@ __all__ = ["Grouped", "Part", "fold", "fold_items", "group_bands", "group_items"
 
 # A key, an item number and room to sort them.
 _ENTRY_BYTES = 36
+# Items that one thread folds in a millisecond.
+_FEW = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +44,13 @@ class Part:
     giant: BoolArray
     _whole: Grouped
 
-    def buckets(self) -> list[Groups]:
+    def buckets(self, threads: int = 1) -> list[Groups]:
         """The buckets of each band, which name the items by their place in `items`; made anew for each call."""
         flags = np.zeros(len(self._whole.meets), np.bool_)
         flags[self.items] = True
         place = np.zeros(len(flags), np.uint32)
         place[self.items] = np.arange(len(self.items), dtype=np.uint32)
-        return [_within(each, flags, place) for each in self._whole.bands]
+        return list(ordered_map(lambda each: _within(each, flags, place), self._whole.bands, threads))
 
 
 @dataclass(slots=True)
@@ -114,25 +116,32 @@ def _within(groups: Groups, flags: BoolArray, place: U32Array) -> Groups:
     return replace(chosen, members=place[chosen.members])
 
 
-def fold(sketches: Sketches, memory: int, references: int = 0) -> Folds:
-    """Identical items under their first."""
+def fold(sketches: Sketches, memory: int, references: int = 0, threads: int = 1) -> Folds:
+    """Identical items under their first; each thread sees to some of the fingerprints, in so much memory for all.
+
+    What is in files is read by one: each would read all of it.
+    """
     items = len(sketches)
+    threads = 1 if sketches.spilled or items < _FEW else threads
     leader = np.arange(items, dtype=np.uint32)
-    everything, nobody = np.ones(items, np.bool_), np.zeros(items, np.bool_)
-    for low, high in spans(items, memory):
-        keys, numbers = sketches.select("fingerprints", 0, everything, low, high)
-        buckets = group(keys, numbers, nobody, most=items)
+    everything = np.ones(items, np.bool_)
+
+    def fold_some(span: tuple[int, int]) -> None:
+        keys, numbers = sketches.select("fingerprints", 0, everything, *span)
+        buckets = group(keys, numbers, np.zeros(items, np.bool_), most=items)
         order = np.argsort(buckets.members, kind="stable")
         seconds = np.empty(len(order), np.uint64)
         seconds[order] = sketches.look_up("fingerprints", 1, buckets.members[order].astype(np.int64))
         lead_buckets(buckets.members, buckets.starts, seconds, leader)
+
+    run_all(fold_some, spans(items, memory // threads, at_least=threads), threads)
     return Folds(leader, references)
 
 
 def fold_items(run: RunContext, sketches: Sketches) -> Folds:
     """Identical items under their first, as the options say what is identical; refused if they are too many pairs."""
     config, counts = run.config, run.counts
-    folds = fold(sketches, config.budget.grouping, run.collection.references)
+    folds = fold(sketches, config.budget.grouping, run.collection.references, config.budget.threads)
     if config.verify_text:
         folds, counts.refused_identical = split_folds(run.collection, folds, run.progress)
     counts.identical = folds.identical
@@ -193,9 +202,9 @@ def group_bands(
     return grouped
 
 
-def spans(entries: int, memory: int) -> list[tuple[int, int]]:
+def spans(entries: int, memory: int, at_least: int = 1) -> list[tuple[int, int]]:
     """Cut all 64-bit keys into spans of which one at a time, of so many entries, fits the memory."""
-    count = max(1, -(-entries * _ENTRY_BYTES // max(1, memory)))
+    count = max(at_least, -(-entries * _ENTRY_BYTES // max(1, memory)))
     borders = [i * 2**64 // count for i in range(count + 1)]
     return [(low, high - 1) for low, high in pairwise(borders)]
 
