@@ -69,7 +69,7 @@ ONLY = {
     "theory": {"errors", "measure_table"},
     "represent": {*_STEP, "shingle"},
     "sketch": _STEP,
-    "collide": _STEP,
+    "collide": {*_STEP, "threads"},
     "verify": {*_STEP, "threads"},
     "cluster": _STEP,
     "certify": {*_STEP, "shingle", "theory", "twin"},

@@ -51,11 +51,19 @@ def _plain_kind(kind: Any) -> Any:
     return next(each for each in get_args(kind) if each is not NoneType) if isinstance(kind, UnionType) else kind
 
 
+def _number(kind: type[int] | type[float], text: str) -> int | float | None:
+    """A number that is written in digits."""
+    digits = text.replace(".", "", 1) if kind is float else text
+    return kind(text) if digits.isascii() and digits.isdecimal() else None
+
+
 def _processed(parameter: Any, kind: Any, convert: Callable[[Any, Any], Any], context: Any, value: Any) -> Any:
     if value is None and not parameter.required:
         return () if parameter.multiple or parameter.nargs == -1 else None
     if kind is Path and type(value) is str:
         return Path(value)
+    if kind in (int, float) and type(value) is str and (number := _number(kind, value)) is not None:
+        return number
     if kind == list[str] and isinstance(value, (list, tuple)) and all(type(each) is str for each in value):
         return list(value)
     if isinstance(kind, type) and issubclass(kind, StrEnum) and value in list(kind):

@@ -170,18 +170,18 @@ class Dedup(_Result):
 
     def write_kept(
         self, path: str | Path, *, overwrite: bool = False, annotate: bool = False, progress: Progress = SILENT,
-        mostly_read: Callable[[], None] | None = None, **how: Any,
+        half_read: Callable[[], None] | None = None, **how: Any,
     ) -> Copied:  # fmt: skip
         """The kept rows with all their columns: to one file, or to a folder that mirrors the input files.
 
         With `annotate` all rows stay, and `cluster`, `cluster_size`, `duplicate_of` and `similarity` are added.
-        `mostly_read` is called when two thirds of the input have been read, if there is so much to be known.
+        `half_read` is called when half of the input has been read, if that is to be known.
         """
         source, config = self._found.items.source, self._found.config
         smaller = config.unit != "document"
         if annotate and smaller:
             raise OptionError(f"annotate tells of whole documents: it does not go with unit={config.unit!r}")
-        ceiling, left = Ceiling(config.memory), 2 * (source.size() or 0) // 3
+        ceiling, left = Ceiling(config.memory), (source.size() or 0) // 2
         with progress.stage("writing", source.size(), "B") as stage:
 
             def on_read(amount: int) -> None:
@@ -189,8 +189,8 @@ class Dedup(_Result):
                 stage.advance(amount)
                 ceiling.check()
                 left -= amount
-                if mostly_read is not None and left <= 0:
-                    mostly_read()
+                if half_read is not None and left <= 0:
+                    half_read()
 
             return copy_rows(
                 source,

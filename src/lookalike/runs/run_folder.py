@@ -333,15 +333,15 @@ def write_run(
             run.work.finish("kept", [[asdict(each), found] for each, found in finished.values()])
 
     # The tables are soon made, and may have been left by an earlier process: they are made anew. They and the report
-    # are plain Python, which threads that copy would have to wait for; towards the end most of these are idle.
-    mostly_copied = threading.Event()
-    with ThreadPoolExecutor(1, "lookalike-tables") as beside, _set_at_last(mostly_copied):
-        told = beside.submit(_told_after, mostly_copied, result, run) if config.budget.tables_beside(items) else None
+    # are plain Python, which threads that copy have to wait for now and then, and take about half as long as the copy.
+    half_copied = threading.Event()
+    with ThreadPoolExecutor(1, "lookalike-tables") as beside, _set_at_last(half_copied):
+        told = beside.submit(_told_after, half_copied, result, run) if config.budget.tables_beside(items) else None
         copied = result.write_kept(
-            run.partial / "kept", annotate=annotate, progress=progress, into=True, mostly_read=mostly_copied.set,
+            run.partial / "kept", annotate=annotate, progress=progress, into=True, half_read=half_copied.set,
             finished={name: file for name, (file, _) in finished.items()}, on_file=on_file,
         )  # fmt: skip
-        mostly_copied.set()
+        half_copied.set()
         report = _told(result, run, progress) if told is None else told.result()
     report |= {"recut": copied.recut, "replaced": copied.replaced} | closing()
     run.finish(describe_result(result, run.path, report, copied.files), report)

@@ -12,8 +12,6 @@ from typing import Any, TypeVar
 
 __all__ = ["ahead", "ordered_flat_map", "ordered_map", "run_all"]
 
-_LONGEST_WAIT = 0.1  # seconds until a thread that has nothing to do looks whether it is still wanted
-
 A = TypeVar("A")
 B = TypeVar("B")
 
@@ -21,14 +19,14 @@ B = TypeVar("B")
 def ahead(inputs: Iterable[A]) -> Generator[A, None, None]:
     """The same inputs, the next one made by a thread of its own while the last one is worked on."""
     ready: queue.SimpleQueue[tuple[bool, Any]] = queue.SimpleQueue()
-    wanted = threading.Semaphore()
+    # One entry for each input that is wanted; a semaphore is plain Python, which all threads would wait for.
+    wanted: queue.SimpleQueue[None] = queue.SimpleQueue()
+    wanted.put(None)
     stopped = threading.Event()
 
     def next_is_wanted() -> bool:
-        while not stopped.is_set():
-            if wanted.acquire(timeout=_LONGEST_WAIT):
-                return True
-        return False
+        wanted.get()
+        return not stopped.is_set()
 
     def make() -> None:
         source = iter(inputs)
@@ -52,11 +50,12 @@ def ahead(inputs: Iterable[A]) -> Generator[A, None, None]:
                 if value is not None:
                     raise value
                 return
-            wanted.release()
+            wanted.put(None)
             yield value
             del value
     finally:
         stopped.set()
+        wanted.put(None)
         maker.join()
 
 

@@ -26,7 +26,8 @@ from lookalike.types import BoolArray, F64Array, I64Array, U32Array, U64Array
 
 __all__ = ["SketchBatch", "Sketches"]
 
-_CHUNK_BYTES = 64 << 20
+# The last chunk is put together when all else is done.
+_CHUNK_BYTES = 24 << 20
 # What is held of every item, and its type.
 _SMALL = {"sizes": np.uint32, "lengths": np.int64, "rows": np.int64, "places": np.int64, "scores": np.float64}
 _PREFIX = "sketch-"
