@@ -97,6 +97,18 @@ def test_no_more_entries_are_looked_at_than_allowed_and_the_others_are_counted()
     assert (len(answers[0]), left_out[0]) == (1000, 0)
 
 
+def test_small_buckets_come_before_large_ones() -> None:
+    stored = np.random.default_rng(3).integers(0, 2**64, (5000, BANDS), dtype=np.uint64)
+    stored[:, 0] = 12345 << 40
+    queries = stored[:1].copy()
+    queries[0, 3] = stored[4321, 3]
+    answers, left_out = found(stored, queries, [2000], recent=0, most=200)
+    assert {0, 4321} <= answers[0]
+    assert 4800 < left_out[0] < 5000
+    answers, left_out = found(stored, queries, [2000], recent=0)
+    assert (len(answers[0]), left_out[0]) == (5000, 0)
+
+
 def test_candidates_for_which_there_is_no_room_are_counted() -> None:
     stored = np.full((TAKEN + 1_000, BANDS), 12345 << 40, np.uint64)
     answers, left_out = found(stored, stored[:1], [400, 600], recent=100)

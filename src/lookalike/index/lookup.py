@@ -5,7 +5,7 @@ one segment. So all directories are asked for first, then all entries, and only 
 
 Items that share several bands come up as often; each is taken once, by a small hash table of what was taken. When a
 page template fills buckets with many thousands of items, no more than `most` entries are looked at, and those that were
-not are counted.
+not are counted. Small buckets come first: what a page shares with its own copies beside the template is there.
 """
 
 from __future__ import annotations
@@ -19,16 +19,22 @@ from lookalike.index.segments import ENTRY, KEY_BITS
 from lookalike.kernels.addresses import prefetch_at, u32_at, u64_at
 from lookalike.kernels.jit import device, kernel, peek, poke
 from lookalike.kernels.kinds import array_of, float64, int64
-from lookalike.kernels.simd import pop_count
+from lookalike.kernels.simd import pop_count, prefetch
 from lookalike.spec import GOLDEN
 from lookalike.verify.containment import containment
 from lookalike.verify.jaccard import jaccard
 
-__all__ = ["SLOTS", "TAKEN", "find_places", "find_rows", "look_in_segment", "look_in_table", "score_sets"]
+__all__ = ["ALL", "SLOTS", "TAKEN", "find_places", "find_rows", "look_in_segment", "look_in_table", "score_sets"]
 
 # Different candidates of one query that are taken at the most, and the slots of the hash table for them.
 TAKEN = 1 << 16
 SLOTS = 2 * TAKEN
+# Entries of one bucket that are looked at together, and matches from which on the whole hash table is cleared.
+TOGETHER, _CLEARED = 32, SLOTS // 16
+# Entries from which on a bucket is a large one; and more than any has.
+LARGE, ALL = 1 << 10, 1 << 62
+# Signatures that are asked for ahead, and lines of memory of a record: the rest comes by itself.
+_AHEAD, _LINES = 32, 8
 _LOAD = 3
 _CUT = np.uint64(64 - KEY_BITS)
 _LONG, _ZERO, _ONE = np.uint64(2**48 - 1), np.uint64(0), np.uint64(1)
@@ -56,12 +62,15 @@ def _take(place, signature, table, slots, places, signatures, begun, count):
 
 
 @device
-def look_in_segment(keys, query, first, last, fields, segment, most, state):
-    """Walk the buckets of one segment; `state` are the arrays and counters of `find_places`."""
-    table, slots, places, signatures, begun, count, looked, left_out = state
+def look_in_segment(keys, query, first, last, fields, segment, least, below, most, state):
+    """Walk the buckets of one segment that have from `least` to less than `below` entries.
+
+    `state` are the arrays and counters of `find_places`; the last counter is of larger buckets, which are passed over.
+    """
+    table, slots, places, signatures, begun, count, looked, left_out, larger = state
     items, bits = fields[segment, 0], fields[segment, 1]
     if items == 0:
-        return count, looked, left_out
+        return count, looked, left_out, larger
     left, room = np.uint64(KEY_BITS - bits), np.uint64(bits + _LOAD)
     mask, item_mask = (_ONE << left) - _ONE, (_ONE << room) - _ONE
     directory, entries = fields[segment, 2], fields[segment, 3]
@@ -80,13 +89,36 @@ def look_in_segment(keys, query, first, last, fields, segment, most, state):
         wanted = key & mask
         if end < begin:
             end = begin
+        if end - begin < least:
+            continue
+        if end - begin >= below:
+            larger += 1
+            continue
         if looked + end - begin > most:
             allowed = max(np.int64(0), most - looked)
             left_out += end - begin - allowed
             end = begin + allowed
         looked += end - begin
-        base = entries + band * length
-        for i in range(begin, end):
+        base, fast = entries + band * length, begin
+        # Of a large bucket some entries are looked at together, so that memory is waited for once for all of them.
+        while end - fast >= TOGETHER and count - begun + TOGETHER <= TAKEN:
+            for i in range(fast, fast + TOGETHER):
+                prefetch_at(stored + 8 * np.int64(u64_at(base + ENTRY * i) & item_mask))
+            waiting = count
+            for i in range(fast, fast + TOGETHER):
+                entry = u64_at(base + ENTRY * i) & _LONG
+                item = np.int64(entry & item_mask)
+                if entry >> room == wanted and item < items:
+                    place = u64_at(stored + 8 * item)
+                    poke(places, waiting, place)
+                    poke(signatures, waiting, signed + width * item if width != 0 else 0)
+                    prefetch(table, np.int64((place * GOLDEN) >> _HASH))
+                    waiting += 1
+            for i in range(count, waiting):
+                place, signature = peek(places, i), peek(signatures, i)
+                count, none = _take(place, signature, table, slots, places, signatures, begun, count)
+            fast += TOGETHER
+        for i in range(fast, end):
             entry = u64_at(base + ENTRY * i) & _LONG
             if entry >> room == wanted:
                 item = np.int64(entry & item_mask)
@@ -95,7 +127,7 @@ def look_in_segment(keys, query, first, last, fields, segment, most, state):
                     place = u64_at(stored + 8 * item)
                     count, none = _take(place, signature, table, slots, places, signatures, begun, count)
                     left_out += none
-    return count, looked, left_out
+    return count, looked, left_out, larger
 
 
 @device
@@ -154,11 +186,20 @@ def find_places(
         for which in range(len(recent)):
             state = (table, slots, places, signatures, begun, count, looked, missed)
             count, looked, missed = look_in_table(keys, query, first, last, recent, which, most, state)
+        larger = np.int64(0)
         for segment in range(len(segments)):
-            state = (table, slots, places, signatures, begun, count, looked, missed)
-            count, looked, missed = look_in_segment(keys, query, first, last, segments, segment, most, state)
-        for i in range(count - begun):
-            table[slots[i]] = _ZERO
+            state = (table, slots, places, signatures, begun, count, looked, missed, larger)
+            found = look_in_segment(keys, query, first, last, segments, segment, 0, LARGE, most, state)
+            count, looked, missed, larger = found
+        for segment in range(len(segments) if larger > 0 else 0):
+            state = (table, slots, places, signatures, begun, count, looked, missed, larger)
+            found = look_in_segment(keys, query, first, last, segments, segment, LARGE, ALL, most, state)
+            count, looked, missed, larger = found
+        if count - begun < _CLEARED:
+            for i in range(count - begun):
+                table[slots[i]] = _ZERO
+        else:
+            table[:] = _ZERO
         left_out[query] = missed
         ends[query + 1] = count
         query += 1
@@ -216,8 +257,8 @@ def score_sets(
         # What may match is chosen first; `apart` has how much the signatures differ.
         count = begin
         for i in range(begin, end):
-            if i + 8 < end and signatures[i + 8] != 0:
-                prefetch_at(signatures[i + 8])
+            if i + _AHEAD < end and signatures[i + _AHEAD] != 0:
+                prefetch_at(signatures[i + _AHEAD])
             place = places[i]
             other = size_in(place)
             differing = _apart(signatures[i], signed, query) if signatures[i] != 0 else np.int64(0)
@@ -245,9 +286,10 @@ def score_sets(
         hit = hit_ends[query]
         done = np.int64(0)
         for i in range(begin, kept):
-            if i + 2 < kept and volume_of(places[chosen[i + 2]]) < len(volumes):
-                ahead = places[chosen[i + 2]]
-                prefetch_at(volumes[volume_of(ahead), 0] + spot_of(ahead))
+            if i + 3 < kept and volume_of(places[chosen[i + 3]]) < len(volumes):
+                ahead = volumes[volume_of(places[chosen[i + 3]]), 0] + spot_of(places[chosen[i + 3]])
+                for line in range(_LINES):
+                    prefetch_at(ahead + 64 * line)
             record = stored_record(volumes, places[chosen[i]], 1, key)
             if record == 0:
                 continue

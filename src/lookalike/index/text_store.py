@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from lookalike.index.index_items import INTEGER_SALT
-from lookalike.index.lookup import TAKEN, look_in_segment, look_in_table
+from lookalike.index.lookup import ALL, TAKEN, look_in_segment, look_in_table
 from lookalike.index.packed_sets import pack_row, packed_size
 from lookalike.index.recent_table import COUNT, hang_item, prefetch_heads
 from lookalike.index.records import begin_record, end_record
@@ -63,8 +63,9 @@ def store_text(
         found = (taken, slots, places, signatures, np.int64(0), there, looked, missed)
         there, looked, missed = look_in_table(keys, 0, bands, bands + 1, recent, which, TAKEN, found)
     for segment in range(len(segments)):
-        found = (taken, slots, places, signatures, np.int64(0), there, looked, missed)
-        there, looked, missed = look_in_segment(keys, 0, bands, bands + 1, segments, segment, TAKEN, found)
+        found = (taken, slots, places, signatures, np.int64(0), there, looked, missed, np.int64(0))
+        in_segment = look_in_segment(keys, 0, bands, bands + 1, segments, segment, 0, ALL, TAKEN, found)
+        there, looked, missed, _ = in_segment
     if there > 0:
         for i in range(there):
             taken[slots[i]] = _ZERO

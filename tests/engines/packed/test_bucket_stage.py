@@ -122,7 +122,7 @@ def test_pairs_giants_and_copies_are_those_of_plain_dicts(drawn: list[Item], mos
 
 
 def _plain(found: list[Arrays1D]) -> dict[tuple[int, int], list[int]]:
-    left, right, ends, bands = unique_pairs(found)
+    left, right, _, ends, bands = unique_pairs(found)
     return {
         (int(a), int(b)): bands[ends[i] : ends[i + 1]].tolist()
         for i, (a, b) in enumerate(zip(left, right, strict=True))

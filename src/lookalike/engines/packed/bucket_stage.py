@@ -145,9 +145,10 @@ class BucketStage:
             if len(each):
                 marked = {"items": items[each], "bands": np.full(len(each), number, np.uint16)}
                 out.add("giants", self.parts, marked)
+        first_of = items[_first_in_buckets(grouped, len(items))]
         for left, right in buckets.candidates(giant, chunk=_CHUNK):
             ends, bands = buckets.hits(left, right)
-            pack_pairs(items[left], items[right], ends, bands, self.parts, out)
+            pack_pairs(items[left], items[right], first_of[left], ends, bands, self.parts, out)
             yield from out.full()
 
     def _leads(self, items: I64Array, prints: U64Array) -> BoolArray:
@@ -180,11 +181,22 @@ class BucketStage:
         return found, giants
 
 
-def pack_pairs(left: I64Array, right: I64Array, ends: I64Array, bands: U16Array, parts: int, out: BatchWriter) -> None:
-    """Pairs of items with the bands in which they met, by the task of the left one."""
+def _first_in_buckets(grouped: list[Groups], items: int) -> I64Array:
+    """For each item the first one that it shares a bucket with; itself where that comes first."""
+    first = np.arange(items, dtype=np.int64)
+    for each in grouped:
+        members = each.members.astype(np.int64)
+        first[members] = np.minimum(first[members], np.repeat(members[each.starts[:-1]], np.diff(each.starts)))
+    return first
+
+
+def pack_pairs(
+    left: I64Array, right: I64Array, first: I64Array, ends: I64Array, bands: U16Array, parts: int, out: BatchWriter
+) -> None:
+    """Pairs of items with the bands in which they met, by the task of the left one; `first` shared a bucket with it."""
     counts = np.diff(ends).astype(np.uint16)
     for each, mine in by_number(part_of_item(left, parts)):
-        arrays: Arrays1D = {"left": left[mine], "right": right[mine], "hits": counts[mine]}
+        arrays: Arrays1D = {"left": left[mine], "right": right[mine], "hits": counts[mine], "first": first[mine]}
         out.add("pairs", each, arrays | {"bands": unpack_bands(ends, bands, mine)})
 
 

@@ -1,9 +1,13 @@
 """The third stage: each pair once, and who needs the stored row of which item.
 
-    pairs  ── sort ── unique ──┬─▶ pairs     (item, item, bands), each once
+    pairs  ── sort ── unique ──┬─▶ pairs     (item, item, bands), each once, to the task that compares it
                                └─▶ requests  (item, task that compares it), to the task of the item's chunk
     giants ── unique ──────────┬─▶ (the same requests)
                                └─▶ marks     (item, band in which its bucket is giant), to the task of the giants
+
+A pair is compared by the task of the first item that its left one shares a bucket with, as far as is known: of a family
+of copies that is one item for all, and so one task, which has the stored row of each of them once. By their left items
+the rows of four copies would be sent nine times.
 
 Requests are then put together chunk by chunk (`merge_requests`), since a row for each chunk and task would be as many
 rows as there are items.
@@ -36,14 +40,17 @@ class CandidateStage:
     parts: int
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        task, found = of_one_task(batches, ["pairs", "giants"])
+        _, found = of_one_task(batches, ["pairs", "giants"])
         pairs, giants = found["pairs"], found["giants"]
         out, tallies = BatchWriter(KINDS), Tallies()
-        if task is not None and pairs:
-            left, right, ends, bands = unique_pairs(pairs)
-            hits = np.diff(ends).astype(np.uint16)
-            out.add("pairs", task, {"left": left, "right": right, "hits": hits, "bands": bands})
-            self._request(np.unique(np.concatenate([left, right])), task, out)
+        if pairs:
+            left, right, firsts, ends, bands = unique_pairs(pairs)
+            for each, mine in by_number(part_of_item(firsts, self.parts)):
+                hits = np.diff(ends)[mine].astype(np.uint16)
+                arrays: Arrays1D = {"left": left[mine], "right": right[mine], "hits": hits}
+                out.add("pairs", each, arrays | {"bands": unpack_bands(ends, bands, mine)})
+                self._request(np.unique(np.concatenate([left[mine], right[mine]])), each, out)
+                yield from out.full()
             tallies.add("candidates", len(left))
         if giants:
             items = np.unique(np.concatenate([blob["items"] for blob in giants]))
@@ -63,15 +70,18 @@ class CandidateStage:
             out.add("requests", each, {"items": items[mine], "tasks": np.full(len(mine), task, np.uint32)})
 
 
-def unique_pairs(found: list[Arrays1D]) -> tuple[I64Array, I64Array, I64Array, U16Array]:
-    """(left, right, ends, bands): pairs in order, each once, with the bands in which it met anywhere."""
-    left, right, hits, bands = (
-        np.concatenate([blob[name] for blob in found]) for name in ("left", "right", "hits", "bands")
+def unique_pairs(found: list[Arrays1D]) -> tuple[I64Array, I64Array, I64Array, I64Array, U16Array]:
+    """(left, right, firsts, ends, bands): pairs in order, each once, with the bands in which it met anywhere.
+
+    `firsts` are the first items that share a bucket with the left one of each.
+    """
+    left, right, first, hits, bands = (
+        np.concatenate([blob[name] for blob in found]) for name in ("left", "right", "first", "hits", "bands")
     )
     found.clear()
     ends = np.concatenate([[0], np.cumsum(hits, dtype=np.int64)])
     order = np.lexsort((right, left))
-    left, right = left[order], right[order]
+    left, right, first = left[order], right[order], first[order]
     bands = unpack_bands(ends, bands, order)
     begins = np.ones(len(left), np.bool_)
     begins[1:] = (left[1:] != left[:-1]) | (right[1:] != right[:-1])
@@ -79,7 +89,9 @@ def unique_pairs(found: list[Arrays1D]) -> tuple[I64Array, I64Array, I64Array, U
     totals = np.add.reduceat(hits[order].astype(np.int64), np.flatnonzero(begins))
     ends = np.concatenate([[0], np.cumsum(totals)])
     pair = np.repeat(np.arange(len(totals)), totals)
-    return left[begins], right[begins], ends, bands[np.lexsort((bands, pair))]
+    starts = np.flatnonzero(np.concatenate([[True], left[1:] != left[:-1]]))
+    firsts = np.repeat(np.minimum.reduceat(first, starts), np.diff(np.append(starts, len(left))))
+    return left[begins], right[begins], firsts[begins], ends, bands[np.lexsort((bands, pair))]
 
 
 def merge_requests(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -90,6 +102,10 @@ def merge_requests(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch
         items, tasks = (np.concatenate([blob[name] for blob in found]) for name in ("items", "tasks"))
         order = np.lexsort((tasks, items))
         items, tasks = items[order], tasks[order]
+        # Several tasks may ask for one item in the name of the same one.
+        fresh = np.ones(len(items), np.bool_)
+        fresh[1:] = (items[1:] != items[:-1]) | (tasks[1:] != tasks[:-1])
+        items, tasks = items[fresh], tasks[fresh]
         for chunk, mine in by_number(chunk_of_item(items)):
             out.add("requests", chunk, {"items": items[mine], "tasks": tasks[mine]})
             yield from out.full()

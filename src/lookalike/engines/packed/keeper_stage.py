@@ -96,7 +96,7 @@ class KeeperPairs:
         for task, blob in blobs(batches, "keepers"):
             left, right = np.minimum(blob["leaders"], blob["kept"]), np.maximum(blob["leaders"], blob["kept"])
             none = {"hits": np.zeros(len(left), np.uint16), "bands": np.empty(0, np.uint16)}
-            out.add("pairs", task, {"left": left, "right": right} | none)
+            out.add("pairs", task, {"left": left, "right": right, "first": left} | none)
             yield from out.full()
         yield from out.rest()
 

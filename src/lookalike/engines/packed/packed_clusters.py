@@ -164,7 +164,7 @@ def _similar_keepers(job: PackedJob, found: PackedMatches, keepers: Table) -> Ta
     pairs = carrier.map(keepers, KeeperPairs(), ("pairs", "giants"))
     asked, _, shipped = job.ship(found, "keeper ", pairs)
     both = carrier.exchange(carrier.together(carrier.only(shipped, "rows"), asked), parts)
-    compared = carrier.map(both, VerifyStage(job.recipe, job.config, every=True), MATCHES)
+    compared = carrier.map(both, VerifyStage(job.recipe, job.config, parts, every=True), MATCHES)
     alike = carrier.only(carrier.save("keeper matches", compared), "matches")
     beside = carrier.exchange(carrier.together(keepers, alike), parts)
     return carrier.save("similar keepers", carrier.map(beside, SimilarStage(parts), KEEPERS))

@@ -196,7 +196,7 @@ class PackedJob:
         sample = self._sample(found.rows, found.numbering, counts) if self.config.audit else None
         candidates, marks, shipped = self.ship(found, "", pairs, sample)
         both = carrier.together(carrier.only(shipped, "rows"), candidates)
-        verify = VerifyStage(self.recipe, self.config)
+        verify = VerifyStage(self.recipe, self.config, parts)
         matches = carrier.save("matches", carrier.map(carrier.exchange(both, parts + 1), verify, verify_stage.KINDS))
         _add_counts(counts, Tallies.merged(carrier.collect(matches, "counts")[0]))
         audited = None if sample is None else audited_of(sample, carrier.collect(shipped, "audited")[0])
