@@ -82,7 +82,7 @@ def stages_of(events: Path) -> tuple[float, list[tuple[str, int, float, float, i
         (f"{names.get(stage, '?')} {stage}", len(each), statistics.median(each), max(each), shuffled[stage])
         for stage, each in sorted(seconds.items())
     ]
-    return sum(shuffled.values()), [row for row in rows if row[3] >= 0.5]
+    return sum(shuffled.values()), [row for row in rows if row[3] >= 0.5 or row[4] >= 100_000]
 
 
 def start(folder: Path, master: str) -> Any:
@@ -102,7 +102,6 @@ def start(folder: Path, master: str) -> Any:
         "spark.log.level": "ERROR",
         "spark.ui.showConsoleProgress": "false",
     }
-    options |= dict(pair.split("=") for pair in os.environ.get("CONF", "").split())
     builder = SparkSession.builder.master(master)
     for name, value in options.items():
         builder = builder.config(name, value)

@@ -27,8 +27,8 @@ from lookalike.types import BoolArray, F64Array, I64Array, Sets, U64Array
 
 __all__ = ["ScoredPlaces", "Searching"]
 
-# Entries of buckets that are looked at for one query, small buckets first: where one template fills 5% of a million items
-# it shares some 26,000 of them in a band, and what is like a page beside the template stands in small ones.
+# Entries of buckets that are looked at for one query, small buckets first: what is like a page beside its template is
+# there, and of one that fills 5% of a million items a bucket has some 26,000.
 MOST_ENTRIES = 40_000
 _SIZE = np.uint64(43)
 _WHERE = np.uint64(2**43 - 1)

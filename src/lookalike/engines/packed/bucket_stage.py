@@ -28,7 +28,7 @@ from lookalike.engines.packed.numbering import part_of_item
 from lookalike.engines.packed.tallies import Tallies
 from lookalike.types import BoolArray, I64Array, U16Array, U32Array, U64Array
 
-__all__ = ["KINDS", "BucketStage", "pack_pairs", "unpack_bands"]
+__all__ = ["KINDS", "BucketStage", "pack_pairs", "told_items", "unpack_bands"]
 
 KINDS = ("pairs", "giants", "copies", "orders", "clashes", "counts")
 _CHUNK = 1 << 18
@@ -125,10 +125,10 @@ class BucketStage:
 
     def _meet(self, blobs: list[Arrays1D], out: BatchWriter, tallies: Tallies) -> Iterator[pa.RecordBatch]:
         """The pairs that share a bucket, and the items of giant ones."""
-        numbers = np.concatenate([blob["base"][0] + blob["items"].astype(np.int64) for blob in blobs])
-        items, first, local = np.unique(numbers, return_index=True, return_inverse=True)
-        del numbers
-        prints: U64Array = np.concatenate([blob["prints"] for blob in blobs])[first]
+        # Blobs have different items, those of each ascend, and so do all of them in the order of their first ones.
+        blobs.sort(key=_base)
+        items, local = told_items(blobs)
+        prints: U64Array = np.concatenate([blob["prints"] for blob in blobs])
         leads = self._leads(items, prints)
         keys = np.concatenate([blob["keys"] for blob in blobs])
         band = np.concatenate([np.repeat(np.arange(self.bands, dtype=np.uint16), blob["counts"]) for blob in blobs])
@@ -143,7 +143,7 @@ class BucketStage:
         for number, each in enumerate(giants):
             giant[each] = True
             if len(each):
-                marked = {"items": items[each], "bands": np.full(len(each), number, np.uint16)}
+                marked: Arrays1D = {"items": items[each], "bands": np.full(len(each), number, np.uint16)}
                 out.add("giants", self.parts, marked)
         first_of = items[_first_in_buckets(grouped, len(items))]
         for left, right in buckets.candidates(giant, chunk=_CHUNK):
@@ -179,6 +179,19 @@ class BucketStage:
             tallies.largest("bucket", buckets.largest)
             found.append(buckets)
         return found, giants
+
+
+def _base(blob: Arrays1D) -> int:
+    return int(blob["base"][0])
+
+
+def told_items(entries: list[Arrays1D]) -> tuple[I64Array, I64Array]:
+    """(the items that entries are of, the place among them of the item of each entry)."""
+    items = np.concatenate([_base(blob) + blob["told"].astype(np.int64) for blob in entries])
+    firsts = np.cumsum([0, *(len(blob["told"]) for blob in entries)])
+    return items, np.concatenate(
+        [first + blob["items"].astype(np.int64) for first, blob in zip(firsts, entries, strict=False)]
+    )
 
 
 def _first_in_buckets(grouped: list[Groups], items: int) -> I64Array:

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.engines.packed.blobs import Arrays1D, BatchWriter, blobs
+from lookalike.engines.packed.bucket_stage import told_items
 from lookalike.types import BoolArray, I64Array
 
 __all__ = [
@@ -77,9 +78,10 @@ class FindEntries:
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         out = BatchWriter(LISTED)
         for _, blob in blobs(batches, "entries"):
-            numbers = blob["base"][0] + blob["items"].astype(np.int64)
-            mine = np.isin(numbers, self.items)
+            items, local = told_items([blob])
+            mine = np.isin(items, self.items)[local]
             if mine.any():
+                numbers = items[local]
                 bands = np.repeat(np.arange(len(blob["counts"]), dtype=np.uint16), blob["counts"])
                 found = {"items": numbers[mine], "keys": blob["keys"][mine], "bands": bands[mine]}
                 out.add("listed", self.parts, found)

@@ -261,7 +261,7 @@ class PackedJob:
     def _giants(self, sent: Table) -> I64Array:
         """The items whose rows were sent to the task of the giants."""
         carrier = self.carrier
-        named = carrier.map(carrier.exchange(carrier.only(sent, "rows"), 1), name_items, ("giants",))
+        named = carrier.map(carrier.only(sent, "rows"), name_items, ("giants",))
         return np.unique(np.concatenate([blob["items"] for blob in carrier.collect(named, "giants")[0]]))
 
     def _sample(self, rows: Table, numbering: Numbering, counts: dict[str, int]) -> Arrays1D:

@@ -6,8 +6,8 @@
                                                 ├─▶ ids      the user's ids, where there are such
                                                 └─▶ counts   what was seen
 
-Half of the fingerprint stands beside each key, so that identical items are one wherever they meet: they share every
-bucket, and the least of them there is the leader of all. So folding needs no join before buckets are made.
+Half of the fingerprint goes wherever a key of the item goes, so that identical items are one where they meet: they
+share every bucket, and the least of them there is the leader of all. So folding needs no join before buckets are made.
 """
 
 from __future__ import annotations
@@ -124,7 +124,11 @@ class SketchStage:
             tallies.add(name, count)
 
     def _add_entries(self, numbers: I64Array, sketched: ItemSketches, out: BatchWriter) -> None:
-        """The keys of items that have any, one blob for each task: band after band, and how many each band has."""
+        """The keys of items that have any, one blob for each task: band after band, and how many each band has.
+
+        An entry has the place of its item among those of the blob, beside whose numbers stand their fingerprints: a
+        task is told each of these once, and not for every band.
+        """
         full = np.flatnonzero(sketched.sizes > 0)
         bands = len(sketched.keys)
         if not bands or not len(full):
@@ -137,17 +141,22 @@ class SketchStage:
         )
         counts = counts.reshape(self.parts, bands)
         ends = np.cumsum(counts.sum(axis=1))
-        which = full[order % len(full)].astype(np.uint32)
+        which, place = full[order % len(full)], np.full(len(numbers), -1, np.int64)
         keys, prints = keys[order], sketched.fingerprints[0]
         for each in np.flatnonzero(counts.any(axis=1)).tolist():
             mine = slice(int(ends[each] - counts[each].sum()), int(ends[each]))
+            place[which[mine]] = 0
+            told = np.flatnonzero(place == 0)
+            place[told] = np.arange(len(told))
             arrays: Arrays1D = {
                 "base": numbers[:1],
                 "counts": counts[each].astype(np.uint32),
                 "keys": keys[mine],
-                "items": which[mine],
-                "prints": prints[which[mine]],
+                "items": place[which[mine]].astype(np.uint16),
+                "told": told.astype(np.uint16),
+                "prints": prints[told],
             }
+            place[told] = -1
             out.add("entries", each, arrays)
 
     def _add_prints(self, numbers: I64Array, sketched: ItemSketches, order: I64Array | None, out: BatchWriter) -> None:
