@@ -650,3 +650,16 @@ def test_a_few_items_of_a_measure_without_bands_are_read_again(tmp_path: Path, m
         index.add("a", item)
     with Index.open(tmp_path / "seen.idx") as index:
         assert [match[0] for match in index.query(item)] == ["a"]
+
+
+def test_of_many_matches_ids_and_payloads_are_those_of_each() -> None:
+    text = "one two three four five six seven eight nine ten"
+    with Index.create() as index:
+        for number in range(40):
+            name = number if number % 3 else f"id {number} ä"
+            index.add(name, text, {"n": number} if number % 2 else None)
+        answer = index.query(text)
+        assert {match.id: match.payload for match in answer} == {
+            number if number % 3 else f"id {number} ä": {"n": number} if number % 2 else None for number in range(40)
+        }
+        assert all(type(match) is type(answer[0]) and match.similarity == 1.0 for match in answer)

@@ -159,14 +159,12 @@ class Asking:
             return Answer((), hits.compared, hits.left_out, recall)
         kind = self._look()
         assert kind is not None, "something was found"
-        told, item, matches = kind.told_as, view.item, []
         scores = kind.judge.similarity(hits.scores[:k])
         if kind.is_distance:
             scores = kind.scale.told(scores)
-        for place, score in zip(hits.places[:k].tolist(), scores.tolist(), strict=True):
-            name, payload, _ = item(place)
-            matches.append(told(name, score, payload_of(payload) if payload else None))
-        return Answer(matches, hits.compared, hits.left_out, recall)
+        names, payloads = view.named(hits.places[:k])
+        told = zip(names, scores.tolist(), map(payload_of, payloads), strict=True)
+        return Answer(map(kind.told_as._make, told), hits.compared, hits.left_out, recall)
 
 
 def _asked_scale(kind: ItemKind, threshold: float) -> Scale:

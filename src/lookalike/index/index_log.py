@@ -21,8 +21,10 @@ from lookalike.index.lookup import find_rows
 from lookalike.index.medium import Medium
 from lookalike.index.records import (
     GONE,
+    ID_LENGTH,
     INTEGER_ID,
     LIVE,
+    PAYLOAD_LENGTH,
     RECORD,
     ROW_SIZE,
     SPARE,
@@ -61,6 +63,10 @@ class NewItems(NamedTuple):
     times: I64Array
     keys: U64Array
     signatures: U64Array
+
+
+# Items from which on what is known of them is looked up for all of them together.
+_MANY = 8
 
 
 class StoredItem(NamedTuple):
@@ -154,6 +160,29 @@ class VolumeView:
             name = str(data[at : at + length], "utf-8", "surrogatepass")
             after = at + ((length + 7) & -8)
         return StoredItem(name, bytes(data[after : after + payload]) if payload else b"", moment)
+
+    def named(self, places: U64Array) -> tuple[list[str | int], list[bytes]]:
+        """(the ids, the payloads) of items."""
+        if len(places) < _MANY:
+            found = [self.item(place) for place in places.tolist()]
+            return [each.id for each in found], [each.payload for each in found]
+        names: list[str | int] = [0] * len(places)
+        payloads = [b""] * len(places)
+        for mine, spots, volume in by_volume(places, self.volumes):
+            whole = volume.data[: len(volume.data) // 8 * 8]
+            lengths = whole.view(np.uint16)[(spots + ID_LENGTH) >> 1].tolist()
+            sizes = whole.view(np.uint32)[(spots + PAYLOAD_LENGTH) >> 2].tolist()
+            numbers = whole.view(np.int64)[(spots + RECORD) >> 3].tolist()
+            data, begins = volume.bytes, (spots + RECORD).tolist()
+            for i, at, length, number, size in zip(mine.tolist(), begins, lengths, numbers, sizes, strict=True):
+                if length == INTEGER_ID:
+                    names[i], after = number, at + 8
+                else:
+                    names[i] = str(data[at : at + length], "utf-8", "surrogatepass")
+                    after = at + ((length + 7) & -8)
+                if size:
+                    payloads[i] = bytes(data[after : after + size])
+        return names, payloads
 
     def identities(self, places: U64Array) -> U64Array:
         """A number for each item, the same wherever in the view its record was found."""
