@@ -17,6 +17,7 @@ from lookalike.engines.local.pipeline import Found
 from lookalike.engines.packed.blobs import blobs
 from lookalike.engines.packed.frequency_stage import count_documents
 from lookalike.engines.packed.keep_keys import KeepKeys
+from lookalike.engines.packed.measured_carrier import MeasuredCarrier
 from lookalike.engines.packed.numbering import NUMBER, POSITION_BITS, Numbering
 from lookalike.engines.packed.one_process import OneProcess, Parts
 from lookalike.engines.packed.packed_clusters import PackedClusters, list_clusters
@@ -54,7 +55,9 @@ def packed_job(table: pa.Table, folder: Path, parts: int = 3, *, verb: str = "pa
     plan, _ = plan_run(collection, config, frequencies, verb=verb)
     recipe = collection.items.recipe.planned(plan)
     keep = KeepKeys.of(parse_keep(config.keep), table.schema)
-    return PackedJob(carrier, collection.items, config, plan, recipe, parts, verb == "pairs", keep, frequencies)
+    return PackedJob(
+        MeasuredCarrier(carrier), collection.items, config, plan, recipe, parts, verb == "pairs", keep, frequencies
+    )
 
 
 def listed(job: PackedJob, found: PackedMatches) -> list[tuple[int, int, float]]:

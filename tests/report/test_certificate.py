@@ -84,7 +84,7 @@ def test_a_silent_cap_is_caught_by_the_audit_and_by_nothing_else(monkeypatch: py
 def test_a_dead_band_is_caught_by_the_band_test(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = Part.buckets
 
-    def without_one(self: Any) -> Any:
+    def without_one(self: Any, threads: int = 1) -> Any:
         bands = whole(self)
         bands[3] = bands[3].chosen(np.zeros(len(bands[3]), np.bool_))
         return bands

@@ -112,6 +112,11 @@ class _SparkResult:
             median_size(run.found), self.certificate, run.carrier.seconds,
         )  # fmt: skip
         out = report_of(facts, partial(ids_of_places, run)) | self._of_clusters()
+        with settings(run.session), plain_errors():
+            figures = run.measured.figures()
+        for stage in out["stages"]:
+            if stage["name"] in figures:
+                stage |= figures[stage["name"]].as_dict()
         return out | {"warnings": warnings(out)}
 
     def _of_clusters(self) -> dict[str, Any]:

@@ -34,6 +34,7 @@ __all__ = [
     "read_kinds",
     "table_schema",
     "unpack",
+    "widened",
 ]
 
 PLACE = "p"
@@ -67,6 +68,15 @@ def unpack(blob: bytes | memoryview) -> Arrays1D:
 def table_schema(kinds: Sequence[str]) -> pa.Schema:
     """The columns of a table with blobs of these kinds."""
     return pa.schema([pa.field(PLACE, pa.int64()), *(pa.field(kind, pa.binary()) for kind in kinds)])
+
+
+def widened(batch: pa.RecordBatch, kinds: Sequence[str]) -> pa.RecordBatch:
+    """The batch with columns for all of these kinds; those that it does not have are null."""
+    columns = [batch.column(0)]
+    for kind in kinds:
+        at = batch.schema.get_field_index(kind)
+        columns.append(batch.column(at) if at >= 0 else pa.nulls(batch.num_rows, pa.binary()))
+    return pa.RecordBatch.from_arrays(columns, schema=table_schema(kinds))
 
 
 def blobs(batches: Iterator[pa.RecordBatch], kind: str) -> Iterator[tuple[int, Arrays1D]]:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from lookalike.engines.packed.blobs import PLACE, Arrays1D, blobs, table_schema
+from lookalike.engines.packed.blobs import PLACE, Arrays1D, blobs, table_schema, widened
 from lookalike.engines.packed.carrier import StageWork
 from lookalike.io.writing.atomic import replacing
 from lookalike.threads.ordered import ordered_map
@@ -67,7 +67,7 @@ class OneProcess:
 
     def together(self, *tables: Parts) -> Parts:
         kinds = tuple(dict.fromkeys(kind for table in tables for kind in table.kinds))
-        return Parts([[_widened(batch, kinds) for batch in part] for table in tables for part in table.parts], kinds)
+        return Parts([[widened(batch, kinds) for batch in part] for table in tables for part in table.parts], kinds)
 
     def only(self, table: Parts, *kinds: str) -> Parts:
         found = []
@@ -102,15 +102,6 @@ class OneProcess:
 
     def share(self, name: str, arrays: Arrays1D) -> HeldArrays:
         return HeldArrays(arrays)
-
-
-def _widened(batch: pa.RecordBatch, kinds: Sequence[str]) -> pa.RecordBatch:
-    """The batch with more columns, which are null."""
-    columns = [batch.column(0)]
-    for kind in kinds:
-        at = batch.schema.get_field_index(kind)
-        columns.append(batch.column(at) if at >= 0 else pa.nulls(batch.num_rows, pa.binary()))
-    return pa.RecordBatch.from_arrays(columns, schema=table_schema(kinds))
 
 
 def _joined(large: pa.Table, small: pa.Table, *, every: bool) -> pa.Table:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -61,6 +62,9 @@ def open_session(master: str | None) -> Iterator[SparkSession]:
     warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
     there = SparkSession.getActiveSession()
     builder = SparkSession.builder.appName("lookalike")
+    if master is not None and master.startswith("local"):
+        # The Python that runs this, and not the first one on the path: that need not have what this one has.
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     with one_line_errors():
         session = there or (builder if master is None else builder.master(master)).getOrCreate()
     try:

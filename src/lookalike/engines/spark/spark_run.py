@@ -13,6 +13,7 @@ from lookalike.cluster.keep import parse_keep
 from lookalike.config import Config, check_options
 from lookalike.engines.packed.frequency_stage import count_documents
 from lookalike.engines.packed.keep_keys import KeepKeys
+from lookalike.engines.packed.measured_carrier import MeasuredCarrier
 from lookalike.engines.packed.packed_clusters import PackedClusters, find_clusters
 from lookalike.engines.packed.packed_job import PackedJob, PackedMatches
 from lookalike.engines.planning import plan_run
@@ -51,6 +52,8 @@ class SparkFound:
     found: PackedMatches
     config: Config
     plan: Plan | None
+    # The carrier of the job, which tells what each stage took.
+    measured: MeasuredCarrier
     clusters: PackedClusters | None = None
 
 
@@ -85,8 +88,9 @@ def run_on_spark(
         total = (source.count() or 0) * max(1, recipe.bands)
         tasks = parts or min(_MOST_PARTS, max(_cores(session), -(-total // _ENTRIES)))
         all_pairs = verb == "pairs"
+        measured = MeasuredCarrier(carrier)
         job = PackedJob(
-            carrier, items, config, plan, recipe, tasks, all_pairs, None if all_pairs else keep, frequencies
+            measured, items, config, plan, recipe, tasks, all_pairs, None if all_pairs else keep, frequencies
         )
         more = (config.id, config.group_by, None if job.keep is None else job.keep.policy.column)
         found = job.match(source.numbered([*items.columns, *(name for name in more if name)]))
@@ -97,7 +101,7 @@ def run_on_spark(
             )
         clusters = None if all_pairs else find_clusters(job, found)
     found = found if clusters is None else clusters.found
-    return SparkFound(session, frame, source, carrier, job, found, config, plan, clusters)
+    return SparkFound(session, frame, source, carrier, job, found, config, plan, measured, clusters)
 
 
 def check_supported(config: Config) -> None:

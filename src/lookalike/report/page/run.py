@@ -155,21 +155,25 @@ def _expected(report: Fields) -> Markup | None:
 
 
 def _stages(report: Fields) -> Markup | None:
-    stages = [(words(row, "name"), number(row, "seconds")) for row in records(report, "stages")]
+    stages = records(report, "stages")
     if not stages:
         return None
-    total = sum(seconds or 0.0 for _, seconds in stages)
-    most = max(seconds or 0.0 for _, seconds in stages)
-    rows = [
-        [
-            label,
-            bar([((seconds or 0.0) / most, "curve")] if most else []),
-            seconds_text(seconds),
-            of_all(seconds, total),
-        ]
-        for label, seconds in stages
-    ]
-    shown = table("Time of each stage", ["stage", "", "time", "share"], rows, class_="narrow stages")
+    seconds = [number(row, "seconds") or 0.0 for row in stages]
+    total, most = sum(seconds), max(seconds)
+    heads, class_ = ["stage", "", "time", "share"], "narrow stages"
+    # Of an engine with many machines: what its tasks took.
+    with_tasks = any("tasks" in row for row in stages)
+    if with_tasks:
+        heads, class_ = [*heads, "tasks", "CPU", "longest task", "brought to tasks"], "stages"
+    rows = []
+    for row, took in zip(stages, seconds, strict=True):
+        cells = [words(row, "name"), bar([(took / most, "curve")] if most else []), seconds_text(took)]
+        cells.append(of_all(took, total))
+        if with_tasks:
+            cells += [whole(number(row, "tasks")), seconds_text(number(row, "cpu_seconds"))]
+            cells += [seconds_text(number(row, "longest_task")), bytes_text(number(row, "bytes"))]
+        rows.append(cells)
+    shown = table("Time of each stage", heads, rows, class_=class_)
     return tag("div", tag("h3", "Stages"), shown, class_="card")
 
 
