@@ -40,6 +40,10 @@ class Carrier(Protocol):
         """The same rows in so many parts: those with p = i in part i."""
         ...
 
+    def gather(self, table: Table) -> Table:
+        """The same rows in one part, for one task, which reads all of a table that was saved."""
+        ...
+
     def meet(self, many: Table, few: Table, *, every: bool) -> Table:
         """Rows of one table beside those of another with the same p, without moving the first if that can be.
 

@@ -89,6 +89,9 @@ class MeasuredCarrier:
     def exchange(self, table: Table, parts: int) -> Table:
         return self._carrier.exchange(self._made(table), parts)
 
+    def gather(self, table: Table) -> Table:
+        return self._carrier.gather(self._made(table))
+
     def meet(self, many: Table, few: Table, *, every: bool) -> Table:
         return self._carrier.meet(self._made(many), self._made(few), every=every)
 

@@ -55,6 +55,9 @@ class OneProcess:
                 found[place % parts].append(batch.slice(row, 1))
         return Parts(found, table.kinds)
 
+    def gather(self, table: Parts) -> Parts:
+        return Parts([[batch for part in table.parts for batch in part]], table.kinds)
+
     def meet(self, many: Parts, few: Parts, *, every: bool) -> Parts:
         kinds = (*many.kinds, *few.kinds)
         small = pa.Table.from_batches((b for part in few.parts for b in part), schema=table_schema(few.kinds))

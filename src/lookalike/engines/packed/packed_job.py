@@ -207,8 +207,8 @@ class PackedJob:
         sent = carrier.together(carrier.at(carrier.only(shipped, "rows"), parts), marks)
         if not self.joins and self.recipe.bands:
             sent = carrier.together(sent, carrier.map(entries, FindEntries(self._giants(sent), parts), LISTED))
-            sent = carrier.save("large buckets", sent)
-        found = replace(found, sent=sent)
+        # Read again whenever leaders look again, so they are picked out of all that was sent once.
+        found = replace(found, sent=carrier.save("giant rows", sent))
         giants = self.join_giants(found, "giants")
         counted, named, joined = carrier.collect(giants, "counts", "giants", "joined")
         told = Tallies.merged(counted)
@@ -256,7 +256,7 @@ class PackedJob:
             self.recipe, self.config, self.parts, self.all_pairs, found.numbering, self.plan, copies,
             self._giant_rank(found, giants), kept,
         )  # fmt: skip
-        return carrier.save(name, carrier.map(carrier.exchange(found.sent, 1), work, giant_stage.KINDS))
+        return carrier.save(name, carrier.map(carrier.gather(found.sent), work, giant_stage.KINDS))
 
     def _giants(self, sent: Table) -> I64Array:
         """The items whose rows were sent to the task of the giants."""

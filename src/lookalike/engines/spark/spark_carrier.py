@@ -131,6 +131,10 @@ class SparkCarrier:
     def exchange(self, table: SparkTable, parts: int) -> SparkTable:
         return replace(table, parts=parts)
 
+    def gather(self, table: SparkTable) -> SparkTable:
+        # No exchange: what is saved is read by the task that needs it.
+        return replace(table, frame=table.frame.coalesce(1), parts=None)
+
     def meet(self, many: SparkTable, few: SparkTable, *, every: bool) -> SparkTable:
         (kind,) = few.kinds
         length = self._functions.sum(self._functions.length(kind))
