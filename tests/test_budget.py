@@ -16,7 +16,7 @@ budgets = st.builds(Budget, st.integers(1, 1 << 42), st.integers(1, 256))
 def test_what_is_held_at_the_same_time_fits_the_memory(budget: Budget) -> None:
     memory, threads = budget.memory, budget.threads
     rows = budget.rows(0)
-    assert budget.sketches + budget.in_flight + budget.counters <= memory
+    assert budget.sketches + budget.in_flight + budget.counters + budget.audited_late <= memory
     assert budget.sketches + threads * budget.grouping_each <= memory
     assert rows + budget.in_flight <= memory
     assert rows + budget.join(0, rows_in_file=False) + threads * budget.gathered + budget.matches <= memory

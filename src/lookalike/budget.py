@@ -3,7 +3,7 @@
 The stages of a run come one after another, and each gives back what it held. So shares of one stage must fit together,
 and those of different stages need not:
 
-    first pass      sketches 1/4   in flight 1/4   shingle counts 1/4
+    first pass      sketches 1/4   in flight 1/4   shingle counts 1/4   items that wait for the audit 1/16
     folding         sketches 1/4   grouping 1/4
     grouping        sketches 1/4   grouping 1/4, for all threads together
     second pass     rows 1/2       in flight 1/4
@@ -50,6 +50,14 @@ class Budget:
     def in_flight(self) -> int:
         """Pieces of input that are worked on or wait for their turn, with what is made of them."""
         return self.memory // 4
+
+    @property
+    def audited_late(self) -> int:
+        """Items that wait for the audit beyond a batch for each thread: a round goes on, and nobody waits for it.
+
+        16 threads have some 16 batches of 8 MB more, by then a round has ended.
+        """
+        return min(self.memory // 16, 128 << 20)
 
     @property
     def batch(self) -> int:

@@ -124,11 +124,11 @@ def fold(sketches: Sketches, memory: int, references: int = 0, threads: int = 1)
     items = len(sketches)
     threads = 1 if sketches.spilled or items < _FEW else threads
     leader = np.arange(items, dtype=np.uint32)
-    everything = np.ones(items, np.bool_)
+    everything, nobody = np.ones(items, np.bool_), np.zeros(items, np.bool_)
 
     def fold_some(span: tuple[int, int]) -> None:
         keys, numbers = sketches.select("fingerprints", 0, everything, *span)
-        buckets = group(keys, numbers, np.zeros(items, np.bool_), most=items)
+        buckets = group(keys, numbers, nobody, most=items)
         order = np.argsort(buckets.members, kind="stable")
         seconds = np.empty(len(order), np.uint64)
         seconds[order] = sketches.look_up("fingerprints", 1, buckets.members[order].astype(np.int64))

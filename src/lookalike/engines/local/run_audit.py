@@ -24,8 +24,6 @@ __all__ = ["Auditing"]
 
 # To audit a text takes a sixth of what it takes to read and sketch it, so one thread for so many batches is enough.
 _BATCHES_EACH = 4
-# Batches for each thread that may wait for their round; more would be much memory.
-_WAITING = 2
 
 
 class Auditing:
@@ -37,7 +35,7 @@ class Auditing:
     """
 
     def __init__(self, config: Config, measure: Measure, probe_from: int) -> None:
-        self._threads = config.threads
+        self._threads, self._most_late = config.threads, config.budget.audited_late
         self._pool: ThreadPoolExecutor | None = None
         self._waiting: list[tuple[int, Sets | Dense]] = []
         self._round: Future[None] | None = None
@@ -60,9 +58,14 @@ class Auditing:
         self._waiting.append((first, items))
         # While a round goes on more items wait, and so the next one has more threads: to wait for it would hold up all
         # that passes by, and is done only where they would take too much memory.
-        through = self._round is None or self._round.done()
-        if len(self._waiting) >= ((self._threads + 1) // 2 if through else _WAITING * self._threads):
-            self._next_round()
+        many = len(self._waiting)
+        if self._round is None or self._round.done():
+            if many >= (self._threads + 1) // 2:
+                self._next_round()
+        elif many >= self._threads:
+            late = sum(each.values.nbytes for _, each in self._waiting[self._threads :])
+            if late >= self._most_late:
+                self._next_round()
 
     def _next_round(self) -> None:
         """Begin to compare those that wait; raises what went wrong in the round before."""
