@@ -25,6 +25,8 @@ LINES = {
         ["a", "--threshold", "much"],
         ["a", "--verify", "perhaps"],
         ["a", "--limit", "1.5"],
+        *(["a", "--limit", text] for text in ("007", "-5", "+5", " 5", "1_000", "٣", "9" * 5000)),
+        *(["a", "--threshold", text] for text in (".5", "1.", ".", "-0.5", "1e-1", "inf", "0." + "3" * 5000)),
         ["a", "--nothing"],
     ],
     "pairs": [["a", "--max-distance", "3", "--measure", "hamming"], ["--images", "folder", "--size", "8"]],

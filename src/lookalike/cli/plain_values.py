@@ -51,10 +51,14 @@ def _plain_kind(kind: Any) -> Any:
     return next(each for each in get_args(kind) if each is not NoneType) if isinstance(kind, UnionType) else kind
 
 
+# Digits up to which a number is made here: Python refuses thousands of them, which is Typer's to tell.
+_DIGITS = 50
+
+
 def _number(kind: type[int] | type[float], text: str) -> int | float | None:
     """A number that is written in digits."""
     digits = text.replace(".", "", 1) if kind is float else text
-    return kind(text) if digits.isascii() and digits.isdecimal() else None
+    return kind(text) if digits.isascii() and digits.isdecimal() and len(digits) <= _DIGITS else None
 
 
 def _processed(parameter: Any, kind: Any, convert: Callable[[Any, Any], Any], context: Any, value: Any) -> Any:

@@ -5,7 +5,8 @@ one segment. So all directories are asked for first, then all entries, and only 
 
 Items that share several bands come up as often; each is taken once, by a small hash table of what was taken. When a
 page template fills buckets with many thousands of items, no more than `most` entries are looked at, and those that were
-not are counted. Small buckets come first: what a page shares with its own copies beside the template is there.
+not are counted. Of segments small buckets come before large ones, where the template is: what a page shares with its
+own copies beside it is in the small ones.
 """
 
 from __future__ import annotations

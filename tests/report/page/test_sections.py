@@ -220,3 +220,13 @@ def test_a_command_can_be_copied_whole_or_not_at_all() -> None:
     long = shown(command({"command": "lookalike dedup " + "file.parquet " * 50_000}))
     assert "button" not in long.elements
     assert " …" in long.text
+
+
+def test_stages_of_many_machines_show_their_tasks() -> None:
+    report = rich_report()
+    plain = shown(cost(report)).text
+    assert "longest task" not in plain
+    report["stages"][0] |= {"tasks": 17, "cpu_seconds": 61.0, "longest_task": 7.5, "bytes": 3_000_000, "most_bytes": 5}
+    text = shown(cost(report)).text
+    for each in ("longest task", "17", "61.0 s", "7.5 s", "3.0 MB"):
+        assert each in text
