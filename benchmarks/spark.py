@@ -62,9 +62,10 @@ def cpu_seconds() -> dict[str, float]:
     return found
 
 
-def stages_of(events: Path) -> tuple[float, list[tuple[str, int, float, float, int]]]:
-    """(bytes shuffled, (stage, tasks, median and longest seconds of a task, bytes) of stages that are worth it)."""
+def stages_of(events: Path) -> tuple[float, list[tuple[str, int, float, float, float, int]]]:
+    """(bytes shuffled, stages worth it): tasks, seconds of the JVM, of a median and of the longest task, bytes."""
     seconds: dict[int, list[float]] = defaultdict(list)
+    jvm: dict[int, float] = defaultdict(float)
     shuffled: dict[int, int] = defaultdict(int)
     names: dict[int, str] = {}
     for file in sorted(
@@ -76,13 +77,16 @@ def stages_of(events: Path) -> tuple[float, list[tuple[str, int, float, float, i
                 metrics = event["Task Metrics"]
                 shuffled[event["Stage ID"]] += metrics["Shuffle Write Metrics"]["Shuffle Bytes Written"]
                 seconds[event["Stage ID"]].append(metrics["Executor Run Time"] / 1000)
+                jvm[event["Stage ID"]] += (
+                    metrics["Executor CPU Time"] + metrics["Executor Deserialize CPU Time"]
+                ) / 1e9
             elif event["Event"] == "SparkListenerStageCompleted":
                 names[event["Stage Info"]["Stage ID"]] = event["Stage Info"]["Stage Name"].split(" at ")[0]
     rows = [
-        (f"{names.get(stage, '?')} {stage}", len(each), statistics.median(each), max(each), shuffled[stage])
+        (f"{names.get(stage, '?')} {stage}", len(each), jvm[stage], statistics.median(each), max(each), shuffled[stage])
         for stage, each in sorted(seconds.items())
     ]
-    return sum(shuffled.values()), [row for row in rows if row[3] >= 0.5 or row[4] >= 100_000]
+    return sum(shuffled.values()), [row for row in rows if row[4] >= 0.5 or row[5] >= 100_000]
 
 
 def start(folder: Path, master: str) -> Any:
@@ -125,10 +129,10 @@ def measured(path: Path, folder: Path, options: argparse.Namespace) -> None:
     jvm, python = used["jvm"], used["python"]
     print(f"spark    {wall:7.1f} s, CPU {jvm + python:7.1f} s: JVM {jvm:.1f}, of which {fixed['jvm']:.1f} to start")
     print(f"         {shuffled / options.documents:,.0f} bytes shuffled a document; removed {len(removed):,}")
-    for name, tasks, median, longest, sent in stages:
+    for name, tasks, own, median, longest, sent in stages:
         times, each = longest / max(0.01, median), sent / options.documents
         took = f"median {median:6.2f} s, longest {longest:6.2f} s, {times:4.1f} times"
-        print(f"         {name:16} {tasks:4} tasks, {took}, {each:6.0f} bytes a document")
+        print(f"         {name:16} {tasks:4} tasks, JVM {own:5.1f} s, {took}, {each:6.0f} bytes a document")
     before = time.process_time()
     local = lookalike.dedup(path, **chosen)
     same = removed == {tuple(row.values()) for row in local.removed.to_pylist()}

@@ -34,6 +34,9 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         "spark.log.level": "ERROR",
         # It takes as long as these small tests do; the test of Connect has it.
         "spark.sql.adaptive.enabled": "false",
+        # Three young virtual machines on few cores are busy with compiling themselves more than with the tests.
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         # Any task may run twice.
         "spark.speculation": "true",
         "spark.speculation.quantile": "0.5",

@@ -26,7 +26,7 @@ __all__ = ["KINDS", "ShipStage", "read_groups", "read_rows", "unpack_rows"]
 
 KINDS = ("rows", "audited")
 # Bytes of rows that are collected before they are sent.
-_COLLECTED = 1 << 24
+_COLLECTED = 1 << 22
 
 
 @dataclass(slots=True)

@@ -36,7 +36,10 @@ __all__ = ["SharedFile", "SparkCarrier", "SparkTable", "plain_errors", "settings
 # has 1 GB unless it is given more.
 _BROADCAST = 64 << 20
 # What is set while stages run: batches of a few MB, whatever the size of a row.
-_SETTINGS = {"spark.sql.execution.arrow.maxBytesPerBatch": str(8 << 20)}
+_SETTINGS = {
+    "spark.sql.execution.arrow.maxBytesPerBatch": str(8 << 20),
+    "spark.sql.parquet.columnarReaderBatchSize": "64",
+}
 _OURS = re.compile(r"lookalike\.errors\.(\w+): (.+)")
 
 
@@ -161,7 +164,11 @@ class SparkCarrier:
 
     def save(self, name: str, table: SparkTable) -> SparkTable:
         # Hashes do not compress, and dictionaries of blobs would be copies of them.
-        plain = {"compression": "uncompressed", "parquet.enable.dictionary": "false"}
+        plain = {
+            "compression": "uncompressed",
+            "parquet.enable.dictionary": "false",
+            "parquet.block.size": str(16 << 20),
+        }
         return SparkTable(self.save_frame(name, table.frame, plain), table.kinds)
 
     def save_frame(self, name: str, frame: DataFrame, options: Mapping[str, str] = MappingProxyType({})) -> DataFrame:
