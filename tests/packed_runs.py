@@ -34,30 +34,43 @@ from lookalike.report.plain_data import certificate_of, compared
 __all__ = ["clustered", "hold_against", "listed", "numbered", "packed_job"]
 
 
-def numbered(table: pa.Table, cuts: Sequence[int], batch: int = 97) -> Parts:
-    """The rows in parts that end at the cuts, in small batches, each with its number."""
+def numbered(table: pa.Table, cuts: Sequence[int], batch: int = 97, first: int = 0) -> Parts:
+    """The rows in parts that end at the cuts, in small batches, each with its number; these begin with the first."""
     parts = []
     for number, (begin, end) in enumerate(pairwise([0, *cuts, table.num_rows])):
-        numbers = pa.array(np.arange(end - begin) + (number << POSITION_BITS))
+        numbers = pa.array(np.arange(end - begin) + (number << POSITION_BITS) + first)
         part = table.slice(begin, end - begin).append_column(NUMBER, numbers)
         parts.append(part.combine_chunks().to_batches(max_chunksize=batch))
     return Parts(parts, ())
 
 
-def packed_job(table: pa.Table, folder: Path, parts: int = 3, *, verb: str = "pairs", **options: Any) -> PackedJob:
+def packed_job(
+    table: pa.Table,
+    folder: Path,
+    parts: int = 3,
+    *,
+    verb: str = "pairs",
+    against: pa.Table | None = None,
+    **options: Any,
+) -> PackedJob:
     """A job in one process, planned as a run is."""
     config = make_config(**options)
-    collection = open_collection(open_source(table), None, config)
+    other = None if against is None else open_source(against)
+    collection = open_collection(open_source(table), other, config)
     config = replace(config, measure=config.measure or form_named(collection.items.form).measure)
     carrier, frequencies = OneProcess(folder), None
     if collection.items.recipe.needs_frequencies:
-        frequencies = count_documents(carrier, collection.items, numbered(table, [len(table) // 3]), parts)
+        rows = [(collection.items, numbered(table, [len(table) // 3]))]
+        if against is not None and collection.against is not None:
+            rows.append((collection.against, numbered(against, [])))
+        frequencies = count_documents(carrier, rows, parts)
     plan, _ = plan_run(collection, config, frequencies, verb=verb)
     recipe = collection.items.recipe.planned(plan)
     keep = KeepKeys.of(parse_keep(config.keep), table.schema)
     return PackedJob(
-        MeasuredCarrier(carrier), collection.items, config, plan, recipe, parts, verb == "pairs", keep, frequencies
-    )
+        MeasuredCarrier(carrier), collection.items, config, plan, recipe, parts, verb == "pairs", keep, frequencies,
+        collection.against,
+    )  # fmt: skip
 
 
 def listed(job: PackedJob, found: PackedMatches) -> list[tuple[int, int, float]]:
@@ -75,6 +88,7 @@ def clustered(job: PackedJob, clusters: PackedClusters) -> tuple[list[tuple[Any,
         for row in zip(
             places(blob["items"]).tolist(), places(blob["kept"]).tolist(), blob["similarity"].tolist(), strict=True
         )
+        if row[0] >= clusters.found.numbering.references
     ]
     made, listed = list_clusters(job, clusters), []
     firsts = made.firsts

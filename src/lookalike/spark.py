@@ -94,13 +94,20 @@ def dedup(
 ) -> SparkDedup:
     """The rows without their near-duplicates (`table`), and what was removed for what (`removed`), as DataFrames.
 
-    What it takes is that of `pairs`, with the options of `lookalike.dedup`.
+    What it takes is that of `pairs`, with the options of `lookalike.dedup`. `against` is another DataFrame, or `files`,
+    of the same session: what is like one of its rows goes, too.
     """
     from lookalike.engines.spark.spark_run import run_on_spark
     from lookalike.runs.spark_results import SparkDedup
 
+    other = options.pop("against", None)
     config = _config("dedup", DedupOptions, options)
-    return SparkDedup(run_on_spark(frame, config, verb="dedup", work=work, parts=parts, resume=resume))
+    if other is not None and not hasattr(other, "frame") and not hasattr(other, "sparkSession"):
+        raise OptionError(
+            f"against is a {type(other).__name__}: on Spark it is a DataFrame, or lookalike.spark.files(…); what is in "
+            "an index is compared with on one machine"
+        )
+    return SparkDedup(run_on_spark(frame, config, verb="dedup", work=work, parts=parts, resume=resume, against=other))
 
 
 def _config(verb: str, table: Any, options: Mapping[str, Any]) -> Config:
@@ -110,9 +117,9 @@ def _config(verb: str, table: Any, options: Mapping[str, Any]) -> Config:
     for name in ("format", "limit", "progress", "memory", "threads"):
         if options.get(name) is not None:
             raise OptionError(f"{name} is for runs on one machine: Spark sees to that, leave it out")
-    for name in ("against", "add", "payload"):
+    for name in ("add", "replace", "payload"):
         if options.get(name):
-            raise OptionError(f"{name} is not supported on Spark yet: leave it out, or run it on one machine")
+            raise OptionError(f"{name} is about an index, which one machine looks after: leave it out, or run it there")
     given = {name: value for name, value in options.items() if name in entries(ConfigOptions)}
     # A task has one core.
     return make_config(**given | {"threads": 1})

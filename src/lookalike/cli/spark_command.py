@@ -37,10 +37,9 @@ _REFUSED = {
     "size": "run it on one machine",
     "edges": "run it on one machine",
     "undirected": "run it on one machine",
-    "against": "run it on one machine",
-    "add": "run it on one machine",
-    "replace": "run it on one machine",
-    "payload": "run it on one machine",
+    "add": "an index is looked after by one machine",
+    "replace": "an index is looked after by one machine",
+    "payload": "an index is looked after by one machine",
 }
 
 
@@ -72,8 +71,9 @@ def run_on_cluster(verb: str, table: Any, given: Mapping[str, Any]) -> None:
     gc.enable()  # it was off while modules were loaded
     with open_session(options["master"]) as session, one_line_errors():
         files = SparkFiles(session, options["inputs"], options["format"])
-        _check_apart(options, files)
-        _found(verb, options, wanted, config, files, run)
+        against = SparkFiles(session, options["against"]) if options.get("against") else None
+        _check_apart(options, files, against)
+        _found(verb, options, wanted, config, files, against, run)
 
 
 def _check(table: Any, options: Mapping[str, Any]) -> None:
@@ -87,6 +87,7 @@ def _check(table: Any, options: Mapping[str, Any]) -> None:
     from lookalike.runs.spark_run_folder import check_spark_output, is_address
 
     check_addresses(options["inputs"], options["format"])
+    _check_against(options.get("against") or [])
     if options["resume"] and options["work"] is None:
         raise OptionError("resume goes on with a run in its work folder: name that with --work")
     if output is None or options["dry_run"]:
@@ -113,7 +114,19 @@ def _run_folder(options: Mapping[str, Any]) -> Any:
     return run
 
 
-def _check_apart(options: Mapping[str, Any], files: Any) -> None:
+def _check_against(addresses: list[str]) -> None:
+    """Refuse an index to compare against."""
+    from lookalike.engines.spark.spark_files import check_addresses
+    from lookalike.index.index_folder import is_index
+    from lookalike.index.redis_address import is_redis
+
+    check_addresses(addresses, None)
+    for each in addresses:
+        if is_redis(each) or is_index(each):
+            raise OptionError(f"against {each}: an index is looked up by one machine; leave out --engine spark")
+
+
+def _check_apart(options: Mapping[str, Any], files: Any, against: Any) -> None:
     """Nothing may be read from where it is written."""
     from lookalike.io.copying.apart import Inputs, check_apart
     from lookalike.runs.spark_run_folder import is_address
@@ -121,13 +134,17 @@ def _check_apart(options: Mapping[str, Any], files: Any) -> None:
     output, work = (
         None if name is None or is_address(name) else Path(name) for name in (options["output"], options["work"])
     )
-    local = [name for name in files.names if not is_address(name) and Path(name).exists()]
-    given = [name for name in options["inputs"] if not is_address(name)]
-    check_apart(Inputs(given, local), Inputs(), output, work, is_folder=True)
+
+    def inputs(given: list[str], files: Any) -> Inputs:
+        local = [name for name in files.names if not is_address(name) and Path(name).exists()]
+        return Inputs([name for name in given if not is_address(name)], local)
+
+    other = Inputs() if against is None else inputs(options["against"], against)
+    check_apart(inputs(options["inputs"], files), other, output, work, is_folder=True)
 
 
 def _found(
-    verb: str, options: dict[str, Any], wanted: dict[str, Any], config: Config, files: Any, run: Any
+    verb: str, options: dict[str, Any], wanted: dict[str, Any], config: Config, files: Any, against: Any, run: Any
 ) -> None:  # fmt: skip
     """Run the verb, write what it found, and say it."""
     import lookalike.spark
@@ -136,7 +153,7 @@ def _found(
 
     quiet, output = options["quiet"], options["output"]
     annotate = bool(options.get("annotate"))
-    what = describe_spark_run(config, files, verb=verb, annotate=annotate)
+    what = describe_spark_run(config, files, against, verb=verb, annotate=annotate)
     if run is not None and _is_finished(run, what, resume=options["resume"]):
         if options["json"]:
             print_json(run.report() | {"seconds": elapsed(), "output": spelled(output)})
@@ -147,6 +164,7 @@ def _found(
 
         check_annotation(files.frame.columns, config.scale.column)
     how = {name: options[name] for name in ("work", "parts", "resume")}
+    how |= {} if against is None else {"against": against}
     result = getattr(lookalike.spark, verb)(files, **how, **wanted)
     if run is not None:
         report = write_spark_run(result, run, what, annotate=annotate, closing=job.closing)
@@ -159,6 +177,9 @@ def _found(
         print_json(report | {"seconds": elapsed(), "output": None if where is None else spelled(where)})
     told = _Told(result.config, result.plan, result.counts, result.items_read)
     job.summary(told, _headline(verb, result, told, report), report, quiet=quiet)
+    if against is not None:
+        hits = counted(report["removed_against"], report["unit"])
+        say(f"  {hits} removed for one of the other collection", quiet=quiet)
     if run is not None and report.get("pairs_left_out"):
         say(f"  no pairs: {report['pairs']:,} are more than --max-pairs {config.max_pairs:,}", quiet=quiet)
 

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -40,9 +40,11 @@ __all__ = [
     "cluster_classes",
     "cluster_report",
     "compared",
+    "hits_by_file",
     "noun",
     "report",
     "report_of",
+    "sources_by",
     "warnings",
 ]
 
@@ -63,6 +65,7 @@ class RunFacts:
         seconds: what each stage took.
         spilled: bytes that were in files instead of memory.
         undivided: row groups that one thread had to decode.
+        against: the files of the collection that was compared against, if there was one.
     """
 
     config: Config
@@ -76,6 +79,7 @@ class RunFacts:
     seconds: Mapping[str, float]
     spilled: int = 0
     undivided: int = 0
+    against: Sequence[str] | None = None
 
 
 def report(found: Found) -> dict[str, Any]:
@@ -83,8 +87,6 @@ def report(found: Found) -> dict[str, Any]:
     out = report_of(_facts(found), lambda items: ids_of(found, items).to_pylist())
     if found.expected is not None:
         out["expected"] = found.expected.as_dict()
-    if found.collection.against is not None:
-        out["against"] = [spelled(name) for name in found.collection.against.source.files]
     if found.known is not None:
         out["against"] = [spelled(found.known.name)]
         out["known"] = known_report(found)
@@ -104,6 +106,7 @@ def _facts(found: Found) -> RunFacts:
         None if found.plan is None else certificate_of(found), matched.seconds, matched.spilled,
         # How it was read, not what was found: with one thread there are none.
         getattr(found.items.source, "undivided", 0),
+        None if found.collection.against is None else found.collection.against.source.files,
     )  # fmt: skip
 
 
@@ -138,6 +141,8 @@ def report_of(facts: RunFacts, ids: Callable[[I64Array], list[Any]]) -> dict[str
         "undivided_groups": facts.undivided,
         "stages": [{"name": name, "seconds": round(seconds, 3)} for name, seconds in facts.seconds.items()],
     }
+    if facts.against is not None:
+        out["against"] = [spelled(name) for name in facts.against]
     if planned is not None and facts.certificate is not None:
         out |= {
             "bands": planned.bands,
@@ -225,7 +230,7 @@ def _binned(found: Found) -> I64Array:
     pairs[steps] = matched.folds.within
     for left, right, scores in matched.matches.stretches():
         known = ~np.isnan(scores)
-        weights = (matched.folds.sizes[left] * matched.folds.sizes[right])[known]
+        weights = matched.folds.weights(left, right)[known]
         places = histogram_bins(scale, scores[known])
         pairs += np.bincount(places, weights=weights, minlength=steps + 1).astype(np.int64)
     return pairs
@@ -285,11 +290,14 @@ def _hits(found: Found) -> dict[str, Any]:
         rows = found.sketched.rows()[hit]
         starts = np.array(against.source.first_rows(), np.int64)
         counts = np.bincount(np.searchsorted(starts, rows, side="right") - 1, minlength=len(starts))
-        order = np.argsort(-counts, kind="stable")[:_MOST_SOURCES]
-        out["hits"] = [
-            {"name": spelled(against.source.files[i]), "removed": int(counts[i])} for i in order if counts[i]
-        ]
+        out["hits"] = hits_by_file(against.source.files, counts)
     return out
+
+
+def hits_by_file(files: Sequence[str], counts: I64Array) -> list[dict[str, Any]]:
+    """The files of another collection for which most was removed, and how much for each."""
+    order = np.argsort(-counts, kind="stable")[:_MOST_SOURCES]
+    return [{"name": spelled(files[i]), "removed": int(counts[i])} for i in order if counts[i]]
 
 
 def _cluster_sizes(sizes: I64Array) -> list[dict[str, int]]:
@@ -313,15 +321,18 @@ def _sources(found: Found, kept: BoolArray) -> dict[str, Any]:
     names, codes = found.sketched.sources(found.items.source)
     if not names:
         return {}
-    items = np.bincount(codes, minlength=len(names))
-    stay = np.bincount(codes[kept], minlength=len(names))
+    items, stay = (np.bincount(some, minlength=len(names)) for some in (codes, codes[kept]))
+    return sources_by(names, items, stay, found.config.report_by or "file")
+
+
+def sources_by(names: Sequence[str], items: I64Array, stay: I64Array, by: str) -> dict[str, Any]:
+    """How many items each source has, and how many of them stay; those that lose most come first."""
     removed = items - stay
     order = np.argsort(-removed, kind="stable")
     rows = [
         {"name": names[i], "items": int(items[i]), "kept": int(stay[i]), "removed": int(removed[i])}
         for i in order[:_MOST_SOURCES]
     ]
-    by = found.config.report_by or "file"
     return {"by": by, "rows": rows, "left_out": max(0, len(names) - _MOST_SOURCES)}
 
 

@@ -10,9 +10,12 @@ import numpy as np
 from lookalike.config import Config
 from lookalike.engines.counts import Counts
 from lookalike.engines.evidence import Evidence, histogram_steps
+from lookalike.engines.packed.lookup_stage import CountByFile
 from lookalike.engines.packed.numbering import NUMBER
 from lookalike.engines.packed.packed_clusters import ListedClusters, list_clusters
 from lookalike.engines.packed.packed_evidence import Weighed, evidence_of, median_size, weigh_matches
+from lookalike.engines.packed.tallies import Tallies
+from lookalike.engines.spark.frame_source import FrameSource
 from lookalike.engines.spark.spark_carrier import plain_errors, settings, spark_functions
 from lookalike.engines.spark.spark_run import SparkFound
 from lookalike.engines.spark.spark_tables import (
@@ -26,9 +29,19 @@ from lookalike.engines.spark.spark_tables import (
 from lookalike.errors import CertificateError
 from lookalike.items.from_rows import Items
 from lookalike.report.certificate import certify
-from lookalike.report.plain_data import RunFacts, cluster_classes, compared, report_of, warnings
+from lookalike.report.plain_data import (
+    RunFacts,
+    cluster_classes,
+    compared,
+    hits_by_file,
+    report_of,
+    sources_by,
+    warnings,
+)
 from lookalike.theory import Plan
+from lookalike.types import I64Array
 from lookalike.wording.phrases import counted
+from lookalike.wording.printable import spelled
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -110,6 +123,7 @@ class _SparkResult:
         facts = RunFacts(
             run.config, run.job.items, run.plan, evidence.counts, self._weighed.pairs, binned,
             median_size(run.found), self.certificate, run.carrier.seconds,
+            against=None if run.against is None else run.against.files,
         )  # fmt: skip
         out = report_of(facts, partial(ids_of_places, run)) | self._of_clusters()
         with settings(run.session), plain_errors():
@@ -151,15 +165,44 @@ class _WithClusters(_SparkResult):
 
     def _of_clusters(self) -> dict[str, Any]:
         counts, listed = self._run.found.counts, self._listed
-        return {
+        return self._hits() | {
             "unit": "document" if self._run.job.items.traits.is_text else self._run.job.items.traits.noun,
             "kept": counts["items"] - counts["removed"],
             "removed": counts["removed"],
             "clusters": listed.clusters,
             "largest_cluster": listed.largest,
             "cluster_sizes": cluster_classes(listed.classes),
-            "sources": {},
+            "sources": self._sources(),
         }
+
+    def _hits(self) -> dict[str, Any]:
+        """How many items were removed for one of the other collection, and which of its files those are from."""
+        run = self._run
+        if run.against is None or run.clusters is None:
+            return {}
+        out: dict[str, Any] = {"removed_against": run.found.counts["removed_against"]}
+        if run.against.files:
+            out["hits"] = hits_by_file(run.against.files, self._removed_by(run.against, hits=True))
+        return out
+
+    def _sources(self) -> dict[str, Any]:
+        """How much each file lost, where items are of files."""
+        files = self._run.source.files
+        if not files:
+            return {}
+        items = np.diff([*self._run.source.first_rows(), self._run.found.counts["items"]])
+        removed = self._removed_by(self._run.source, hits=False)
+        return sources_by([spelled(name) for name in files], items, items - removed, "file")
+
+    def _removed_by(self, source: FrameSource, *, hits: bool) -> I64Array:
+        """Of each file how many items were removed, or how many were removed for one of it."""
+        run, firsts = self._run, np.array(source.first_rows())
+        assert run.clusters is not None
+        work = CountByFile(run.found.numbering, firsts + (0 if hits else run.found.numbering.references), hits)
+        with settings(run.session), plain_errors():
+            made = run.carrier.map(run.clusters.removed, work, ("counts",))
+            told = Tallies.merged(run.carrier.collect(made, "counts")[0])
+        return np.array([told.get(str(file), 0) for file in range(len(source.files))], np.int64)
 
     def _members(self) -> DataFrame:
         return members_of_clusters(self._run, self._listed)

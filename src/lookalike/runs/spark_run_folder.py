@@ -59,7 +59,9 @@ def check_spark_output(output: str, work: str | None) -> None:
         raise OptionError(f"the work folder is at {work}: -o must be an address, too, which all machines reach")
 
 
-def describe_spark_run(config: Config, files: SparkFiles, *, verb: str, annotate: bool) -> dict[str, Any]:
+def describe_spark_run(
+    config: Config, files: SparkFiles, against: SparkFiles | None, *, verb: str, annotate: bool
+) -> dict[str, Any]:
     """What a run is, for telling it from another one."""
     return {
         **describe_options(config),
@@ -69,7 +71,7 @@ def describe_spark_run(config: Config, files: SparkFiles, *, verb: str, annotate
         "limit": None,
         "recipe": None,
         "inputs": [_as_found(each) for each in files.fingerprints],
-        "against": None,
+        "against": None if against is None else [_as_found(each) for each in against.fingerprints],
     }
 
 

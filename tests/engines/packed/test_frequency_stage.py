@@ -34,7 +34,7 @@ def test_counts_are_those_of_one_who_counts_all(
     config = make_config(column="text", measure="cosine", weights="bm25", shingle="word:2")
     items = open_collection(open_source(table), None, config).items
     carrier = OneProcess(tmp_path)
-    found = count_documents(carrier, items, numbered(table, [0, 50, 51]), 3, exact=exact, width=width)
+    found = count_documents(carrier, [(items, numbered(table, [0, 50, 51]))], 3, exact=exact, width=width)
     alone = Frequencies(exact=exact, width=width)
     for batch in items.batches():
         alone.add(Texts(items.recipe).counted(batch.values))
@@ -82,6 +82,6 @@ def test_a_table_without_shingles_has_no_counts(tmp_path: Path) -> None:
     table = pa.table({"text": ["", ""]})
     config = make_config(column="text", measure="cosine", weights="tf-idf")
     items = open_collection(open_source(table), None, config).items
-    found = count_documents(OneProcess(tmp_path), items, numbered(table, []), 2)
+    found = count_documents(OneProcess(tmp_path), [(items, numbered(table, []))], 2)
     assert (found.documents, len(found.listed()[0])) == (2, 0)
     assert found.of(np.array([1], np.uint64)).tolist() == [0]

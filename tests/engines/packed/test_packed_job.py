@@ -14,7 +14,9 @@ import lookalike
 from lookalike import InputError, OptionError
 from lookalike.engines.packed import audit_sample, numbering, sketch_stage
 from lookalike.engines.packed import packed_job as packed_job_module
+from lookalike.engines.packed.numbering import Numbering
 from lookalike.engines.packed.one_process import Parts
+from lookalike.engines.packed.packed_job import PackedJob
 from tests.limited import limited
 from tests.near_copies import near_copies
 from tests.packed_runs import hold_against, listed, numbered, packed_job
@@ -150,3 +152,38 @@ def test_more_giants_than_a_task_holds_are_refused(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(packed_job_module, "_GIANT_BYTES", 1000)
     with pytest.raises(InputError, match="on Spark one task compares them"):
         job.match(numbered(table, []))
+
+
+@pytest.mark.parametrize("audit", [10, 40, 400])
+@pytest.mark.parametrize("form", ["texts", "vectors"])
+def test_a_sample_that_is_drawn_while_items_are_sketched_is_the_same(
+    form: str, audit: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where it is known how many items there are, their rows need not be looked up again."""
+    monkeypatch.setattr(numbering, "_CHUNK_BITS", 4)
+    table = texts(4)
+    options: dict[str, Any] = {"column": "text", "threshold": 0.5, "shingle": "word:2", "bands": 4, "rows": 4}
+    if form == "vectors":
+        rows = np.random.default_rng(1).normal(size=(300, 6)).astype(np.float32)
+        table = pa.table({"items": pa.FixedSizeListArray.from_arrays(pa.array(rows.reshape(-1)), 6)})
+        options = {"measure": "cosine", "threshold": 0.9}
+    options["audit"] = audit
+    local = lookalike.pairs(table, **options)
+    job = packed_job(table, tmp_path, 3, **options)
+
+    def look_up(*given: object) -> None:
+        raise AssertionError("rows are looked up")
+
+    monkeypatch.setattr(PackedJob, "_look_up", look_up)
+    known = Numbering.of({0: 20, 1: 1, 2: 129, 3: len(table) - 150})
+    found = job.match(numbered(table, [20, 21, 150]), known=known)
+    hold_against(job, found, None, local.found)
+
+
+def test_a_sample_of_many_empty_items_is_looked_up(tmp_path: Path) -> None:
+    table = pa.table({"text": [text for each in near_copies(3, families=60) for text in (each, "", "", "")]})
+    options: dict[str, Any] = {"threshold": 0.5, "shingle": "word:2", "bands": 4, "rows": 4, "audit": 5}
+    local = lookalike.pairs(table, **options)
+    job = packed_job(table, tmp_path, 3, **options)
+    found = job.match(numbered(table, [50]), known=Numbering.of({0: 50, 1: len(table) - 50}))
+    hold_against(job, found, None, local.found)

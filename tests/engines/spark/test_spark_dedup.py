@@ -25,11 +25,11 @@ def with_scores() -> pa.Table:
 
 
 def plain(frame: DataFrame) -> list[tuple[Any, ...]]:
-    return sorted(tuple(row) for row in frame.collect())
+    return sorted((tuple(row) for row in frame.collect()), key=repr)
 
 
 def rows_of(table: pa.Table) -> list[tuple[Any, ...]]:
-    return sorted(tuple(row.values()) for row in table.to_pylist())
+    return sorted((tuple(row.values()) for row in table.to_pylist()), key=repr)
 
 
 def test_kept_removed_and_clusters_are_those_of_the_local_engine(spark: SparkSession) -> None:
@@ -92,8 +92,8 @@ def test_without_ids_the_kept_rows_are_those_that_were_numbered(spark: SparkSess
 def test_what_is_not_supported_is_refused(spark: SparkSession) -> None:
     frame = spark.createDataFrame([("a b",)], "text string")
     refused: dict[str, dict[str, Any]] = {
-        "against": {"against": "seen.idx"},
-        "against is not supported": {"against": frame},
+        "against is a str: on Spark it is a DataFrame": {"against": "seen.idx"},
+        "add is about an index": {"add": True},
         "unit": {"unit": "line"},
         "report_by": {"report_by": "text"},
         "keep is a function": {"keep": len},

@@ -10,6 +10,7 @@ sound as long as its items come in order; where they do not, it begins anew (`Ru
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -25,10 +26,10 @@ from lookalike.key import sketch_seed
 from lookalike.measure_table import AuditKind
 from lookalike.measures import measure_of
 from lookalike.recipe import Recipe
-from lookalike.types import I64Array, Sets, U64Array
+from lookalike.types import BoolArray, I64Array, Sets, U64Array
 from lookalike.verify.verifier import HeldRows
 
-__all__ = ["RunningAudit", "audited_of", "sample_state"]
+__all__ = ["Draw", "RunningAudit", "audited_of", "sample_state"]
 
 _MOST = 250
 _BLOCK = 1 << 22
@@ -36,12 +37,49 @@ _BLOCK = 1 << 22
 _SPARE = 2
 
 
-def _ranked(total: int, seed: int, limit: int) -> Iterator[tuple[I64Array, U64Array]]:
+@dataclass(frozen=True)
+class Draw:
+    """Which items may be in the sample, as far as that is known before their elements are: those of small ranks."""
+
+    numbering: Numbering
+    seed: int
+    halvings: int
+
+    @classmethod
+    def of(cls, config: Config, recipe: Recipe, numbering: Numbering) -> Draw:
+        """Items without elements make the sample larger, and are not known yet: then more are looked up later."""
+        return cls(numbering, sketch_seed(config.seed), _halvings(numbering.total, _sample_size(config, recipe)))
+
+    def drawn(self, numbers: I64Array) -> BoolArray:
+        """Which of these items."""
+        drawn: BoolArray = ranks_of(self.numbering.places(numbers), self.seed) <= _limit(self.halvings)
+        return drawn
+
+    def covers(self, places: I64Array) -> bool:
+        """Whether the items in all of these places were drawn."""
+        return bool((ranks_of(places, self.seed) <= _limit(self.halvings)).all())
+
+
+def _sample_size(config: Config, recipe: Recipe) -> int:
+    indexed = recipe.traits.audit is AuditKind.INDEX
+    return config.audit if indexed else max(1, config.audit // ROW_SHARE)
+
+
+def _halvings(items: int, sample: int) -> int:
+    """How often so many items are halved before the sample is drawn from them."""
+    return max(0, int(np.floor(np.log2(max(1, items) / (_SPARE * 2 * sample)))))
+
+
+def _limit(halvings: int) -> np.uint64:
+    return np.uint64((2**64 - 1) >> halvings)
+
+
+def _ranked(total: int, seed: int, limit: np.uint64) -> Iterator[tuple[I64Array, U64Array]]:
     """(places, ranks) of the items whose rank is not above the limit, some at a time."""
     for begin in range(0, total, _BLOCK):
         places = np.arange(begin, min(total, begin + _BLOCK), dtype=np.int64)
         ranks = ranks_of(places, seed)
-        inside = ranks <= np.uint64(limit)
+        inside = ranks <= limit
         yield places[inside], ranks[inside]
 
 
@@ -51,18 +89,21 @@ def sample_state(
     total: int,
     full: int,
     rows_of: Callable[[I64Array], tuple[I64Array, HeldRows, U64Array]],
+    references: int = 0,
+    compared: int | None = None,
 ) -> Arrays1D:
     """The sample of so many items, of which so many have elements, as `RunningAudit` takes it.
+
+    The first so many are references, and of the others so many have elements.
 
     `rows_of` gives the rows of the items in some places: those of them that there are, ascending, their rows, and
     their groups.
     """
-    indexed = recipe.traits.audit is AuditKind.INDEX
-    sample = config.audit if indexed else max(1, config.audit // ROW_SHARE)
-    seed, most = sketch_seed(config.seed), 2 * sample
-    halvings = max(0, int(np.floor(np.log2(max(1, full) / (_SPARE * most)))))
+    indexed, compared = recipe.traits.audit is AuditKind.INDEX, full if compared is None else compared
+    sample = _sample_size(config, recipe)
+    seed, most, halvings = sketch_seed(config.seed), 2 * sample, _halvings(full, sample)
     while True:
-        found = list(_ranked(total, seed, (2**64 - 1) >> halvings))
+        found = list(_ranked(total, seed, _limit(halvings)))
         places = np.concatenate([np.empty(0, np.int64), *(each[0] for each in found)])
         ranks = np.concatenate([np.empty(0, np.uint64), *(each[1] for each in found)])
         items, rows, groups = rows_of(places)
@@ -73,15 +114,15 @@ def sample_state(
             # Rarer ranks than there should be: the sample is larger.
             halvings -= 1
             continue
-        while int((audited & (inside <= np.uint64((2**64 - 1) >> halvings))).sum()) > most:
+        while int((audited & (inside <= _limit(halvings))).sum()) > most:
             halvings += 1
-        chosen = np.flatnonzero(audited & (inside <= np.uint64((2**64 - 1) >> halvings)))
+        chosen = np.flatnonzero(audited & (inside <= _limit(halvings)))
         offsets, values = rows.gather(chosen)
         longest = int(np.diff(offsets).max(initial=0))
         return {
             "halvings": np.array([halvings], np.int64),
             "seed": np.array([seed], np.uint64),
-            "seen": np.array([full, total - full, full], np.int64),
+            "seen": np.array([full, total - full, compared], np.int64),
             "items": items[chosen],
             "ranks": inside[chosen],
             "groups": groups[chosen],
@@ -91,10 +132,10 @@ def sample_state(
             "right": np.empty(0, np.int64),
             # By their index, sets are found in another way than rows are.
             "threshold": np.array([config.threshold]),
-            "settings": np.array([sample, 0, _MOST, total, halvings, longest], np.int64),
+            "settings": np.array([sample, references, _MOST, total, halvings, longest], np.int64),
             "values": values,
             "similarities": np.empty(0, np.float64),
-            "numbers": np.array([sample, 0, _MOST, halvings, full, full, total - full], np.int64),
+            "numbers": np.array([sample, references, _MOST, halvings, full, compared, total - full], np.int64),
             "words": values,
             "scores": np.empty(0, np.float64),
         }

@@ -24,7 +24,7 @@ from lookalike.collide.buckets import Buckets
 from lookalike.collide.fold import lead_buckets
 from lookalike.collide.group import Groups, group
 from lookalike.engines.packed.blobs import Arrays1D, BatchWriter, by_number, of_one_task
-from lookalike.engines.packed.numbering import part_of_item
+from lookalike.engines.packed.numbering import of_references, part_of_item
 from lookalike.engines.packed.tallies import Tallies
 from lookalike.types import BoolArray, I64Array, U16Array, U32Array, U64Array
 
@@ -76,7 +76,7 @@ class BucketStage:
         halves = group(first.copy(), leader.copy(), np.zeros(len(numbers), np.bool_), most=len(numbers))
         lead_buckets(halves.members, halves.starts, second[halves.members], leader)
         led = leader != np.arange(len(leader), dtype=np.uint32)
-        tallies.add("identical", int(led.sum()))
+        tallies.add("identical", int((led & (numbers >= 0)).sum()))
         self._tell_clashes(numbers, leader, halves, out)
         if self.whole:
             giants = numbers[~led & (full > 0)]
@@ -88,7 +88,9 @@ class BucketStage:
             self._add_orders(numbers[~led], keys[best[~led]], numbers[best[~led]], out)
         if led.any():
             sizes = np.bincount(leader, minlength=len(leader))
-            tallies.add("within", int((sizes * (sizes - 1) // 2).sum()))
+            # Pairs of two references are nobody's.
+            others = np.bincount(leader[numbers < 0], minlength=len(leader))
+            tallies.add("within", int((sizes * (sizes - 1) // 2 - others * (others - 1) // 2).sum()))
             in_folds = np.flatnonzero(sizes[leader] > 1)
             self._add_copies(numbers[leader[in_folds]], numbers[in_folds], numbers[best[in_folds]], out)
 
@@ -147,6 +149,8 @@ class BucketStage:
                 out.add("giants", self.parts, marked)
         first_of = items[_first_in_buckets(grouped, len(items))]
         for left, right in buckets.candidates(giant, chunk=_CHUNK):
+            asked = ~of_references(items[left], items[right])
+            left, right = left[asked], right[asked]
             ends, bands = buckets.hits(left, right)
             pack_pairs(items[left], items[right], first_of[left], ends, bands, self.parts, out)
             yield from out.full()

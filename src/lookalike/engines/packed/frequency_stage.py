@@ -12,7 +12,7 @@ What comes out has a size of its own, 512 MB at the most, however many documents
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -46,14 +46,22 @@ _FULL = np.int64(0xFFFFFFFF)
 
 
 def count_documents(
-    carrier: Carrier, items: Items, rows: Table, parts: int, *, exact: int | None = None, width: int | None = None
+    carrier: Carrier,
+    rows: Sequence[tuple[Items, Table]],
+    parts: int,
+    *,
+    exact: int | None = None,
+    width: int | None = None,
 ) -> Frequencies:
-    """Count the shingles of all rows; `exact` and `width` are those of `Frequencies`, unless others are given."""
+    """Count the shingles of all items in some rows; `exact` and `width` are those of `Frequencies`, if not given."""
     from lookalike.represent.document_counts import EXACT, WIDTH, Frequencies
 
     exact, width = exact or EXACT, width or WIDTH
-    counted = carrier.map(rows, CountStage(items.recipe, items.columns, items.group_by, parts), SHINGLES)
-    counted = carrier.save("counted shingles", counted)
+    each = (
+        carrier.map(some, CountStage(items.recipe, items.columns, items.group_by, parts), SHINGLES)
+        for items, some in rows
+    )
+    counted = carrier.save("counted shingles", carrier.together(*each))
     told = Tallies.merged(carrier.collect(counted, "counts")[0])
     merged = carrier.map(carrier.exchange(carrier.only(counted, "shingles"), parts), MergeStage(), SHINGLES)
     merged = carrier.save("merged shingles", merged)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -56,7 +56,8 @@ class GiantStage:
         all_pairs: whether every pair is asked for.
         numbering: the places of items among all, by which a sample of the pairs is drawn.
         plan: the plan of the run.
-        copies: how many copies each of the items has, itself included; empty where none has another.
+        copies: how many copies each of the items has, itself included; empty where none has another. And how many of
+            these are references.
         rank: the place of each of the items, by number, in keep order; empty where that is their own order.
         kept: which of them were kept, one array for each time that leaders looked again.
     """
@@ -67,7 +68,7 @@ class GiantStage:
     all_pairs: bool
     numbering: Numbering
     plan: Plan
-    copies: I64Array = field(default_factory=lambda: np.empty(0, np.int64))
+    copies: tuple[I64Array, I64Array] = (np.empty(0, np.int64), np.empty(0, np.int64))
     rank: I64Array = field(default_factory=lambda: np.empty(0, np.int64))
     kept: tuple[BoolArray, ...] = ()
 
@@ -103,8 +104,9 @@ class GiantStage:
             joined = JoinedPairs(measure_of(recipe), _BandsByPlace(places, bands))
             tally = PairTally(chance_of(self.plan, self.config.scale), recipe.bands)
             chances = partial(_chances, tally, self.config.scale)
-        copies = self.copies if len(self.copies) else np.ones(len(items), np.int64)
-        return _GiantNotes(len(items), places, copies, joined, chances, limit=_AnyNumber() if self.all_pairs else None)
+        return _GiantNotes(
+            len(items), places, self.copies, joined, chances, limit=_AnyNumber() if self.all_pairs else None
+        )
 
     def _bands(self, items: I64Array, listed: list[Arrays1D]) -> list[Groups]:
         """The buckets that the items share, band by band, where they are no sets that could be joined."""
@@ -133,7 +135,7 @@ class GiantStage:
             notes.offer(done.left, done.right, done.similarity)
             add_sure(items[done.left], items[done.right], done.similarity, GIANT, self.parts, out, tallies)
             yield from out.full()
-        notes.note_giants(_GiantItems(np.arange(len(items)), store, Verifier(judge, store)))
+        notes.note_giants(_GiantItems(np.arange(len(items)), store, Verifier(judge, store), 0))
 
     def _cluster(
         self, items: I64Array, rows: HeldRows, bands: list[Groups], notes: _GiantNotes, out: BatchWriter,
@@ -142,7 +144,7 @@ class GiantStage:
         """As many matches as clusters need."""
         judge, store, config = measure_of(self.recipe).judge(self.config), _stored(rows), self.config
         assert judge is not None
-        held = _GiantItems(np.arange(len(items)), store, Verifier(judge, store))
+        held = _GiantItems(np.arange(len(items)), store, Verifier(judge, store), int(np.searchsorted(items, 0)))
         rank = self.rank if len(self.rank) else None
         giants = GiantMatches(judge, notes, config.budget, config.limits, rank, config.cluster == "components")
         large = np.full(len(items), bool(bands))
@@ -176,14 +178,18 @@ class _GiantItems:
     items: I64Array
     store: StoredRows
     verifier: Verifier
-    references: int = 0
+    references: int
 
     @property
     def giant(self) -> BoolArray:
         return np.ones(len(self.items), np.bool_)
 
     def matches(self, tasks: Iterator[Task], counts: Counts) -> Iterator[tuple[I64Array, I64Array, F64Array]]:
-        for done in self.verifier.verified(tasks):
+        def asked(left: I64Array, right: I64Array) -> BoolArray:
+            own: BoolArray = np.maximum(left, right) >= self.references
+            return own
+
+        for done in self.verifier.verified(tasks, asked if self.references else None):
             counts.candidates += done.compared
             if len(done.left):
                 yield done.left, done.right, done.similarity
@@ -216,7 +222,7 @@ class _GiantNotes:
 
     items: int
     places: I64Array
-    copies: I64Array
+    copies: tuple[I64Array, I64Array]
     joined: JoinedPairs | None = None
     chances: Callable[[F64Array], F64Array] | None = None
     counts: Counts = field(default_factory=Counts)
@@ -236,13 +242,15 @@ class _GiantNotes:
     def offer(self, left: I64Array, right: I64Array, similarity: F64Array) -> None:
         """Let matches join the sample."""
         if self.joined is not None and len(left):
-            weights = (self.copies[left] * self.copies[right]).astype(np.float64)
+            copies, references = self.copies
+            weights = (copies[left] * copies[right] - references[left] * references[right]).astype(np.float64)
             self.joined.offer(self.places[left], self.places[right], similarity, weights)
 
     def note_giants(self, joined: Any = None) -> None:
         """Make up what the sample tells, where all pairs were joined."""
         if joined is not None and self.joined is not None and self.chances is not None:
-            self.terms = self.joined.terms(_GiantItems(self.places, joined.store, joined.verifier), self.chances)
+            by_place = replace(joined, items=self.places)
+            self.terms = self.joined.terms(by_place, self.chances)
 
     def unique(self) -> Iterator[tuple[I64Array, I64Array, F64Array]]:
         """Each match once."""

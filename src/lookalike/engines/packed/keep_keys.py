@@ -18,8 +18,10 @@ from lookalike.errors import InputError, OptionError
 from lookalike.items.make_items import item_lengths
 from lookalike.types import I64Array
 
-__all__ = ["KeepKeys"]
+__all__ = ["BEFORE_ALL", "KeepKeys"]
 
+# The number of references, which are kept in any case; of two of them the first comes first.
+BEFORE_ALL = np.iinfo(np.int64).min
 _LAST = np.iinfo(np.int64).max
 
 
@@ -50,7 +52,9 @@ class KeepKeys:
         return cls(policy)
 
     def keys(self, rows: pa.RecordBatch, values: pa.Array, numbers: I64Array) -> I64Array:
-        """The number of each item, from the rows and the items in them."""
+        """The number of each item, from the rows and the items in them, all of which are references or none."""
+        if numbers[0] < 0:
+            return np.full(len(numbers), BEFORE_ALL)
         kind = self.policy.kind
         if kind == "last":
             return -numbers

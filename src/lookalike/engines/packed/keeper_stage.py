@@ -157,7 +157,9 @@ class RemovedStage:
         items = np.concatenate([leaders[alone], items[copies]])
         where = np.concatenate([kept[alone], where])
         alike = np.concatenate([similarity[alone], alike])
-        tallies.add("removed", len(items))
+        own = items >= 0
+        tallies.add("removed", int(own.sum()))
+        tallies.add("removed_against", int((where[own] < 0).sum()))
         for each, mine in by_number(part_of_item(where, self.parts)):
             out.add("removed", each, {"items": items[mine], "kept": where[mine], "similarity": alike[mine]})
             yield from out.full()
@@ -187,6 +189,11 @@ class ClusterStage:
             first = keepers.copy()
             np.minimum.at(first, at, items)
             size = np.bincount(at, minlength=len(keepers))
+            # Of clusters without an item of the run nobody asks.
+            with_own = np.zeros(len(keepers), np.bool_)
+            with_own[at[items >= 0]] = True
+            asked = with_own[at]
+            items, kept, similarity, at = items[asked], kept[asked], similarity[asked], at[asked]
             # By their first items, so that tasks, one after another, have clusters in that order.
             place = self.numbering.places(first) * self.parts // max(1, self.numbering.total)
             for each, mine in by_number(place[at]):

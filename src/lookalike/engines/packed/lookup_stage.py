@@ -8,13 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from lookalike.engines.packed.blobs import Arrays1D, BatchWriter, blobs
+from lookalike.engines.packed.blobs import Arrays1D, BatchWriter, blobs, by_number
 from lookalike.engines.packed.bucket_stage import told_items
+from lookalike.engines.packed.numbering import Numbering
+from lookalike.engines.packed.tallies import Tallies
 from lookalike.types import BoolArray, I64Array
 
 __all__ = [
     "FIND",
     "LISTED",
+    "CountByFile",
     "FindEntries",
     "FindKeepers",
     "FindLeaders",
@@ -120,17 +123,46 @@ class FindSizes:
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         out = BatchWriter(FIND)
         for _, blob in blobs(batches, "copies"):
-            leaders, counts = np.unique(blob["leaders"][np.isin(blob["leaders"], self.leaders)], return_counts=True)
+            mine = np.isin(blob["leaders"], self.leaders)
+            leaders, place = np.unique(blob["leaders"][mine], return_inverse=True)
             if len(leaders):
-                out.add("found", 0, {"leaders": leaders, "counts": counts})
+                references = np.bincount(place[blob["items"][mine] < 0], minlength=len(leaders))
+                counts: Arrays1D = {"counts": np.bincount(place), "references": references}
+                out.add("found", 0, counts | {"leaders": leaders})
         yield from out.rest()
 
-    def sizes(self, found: list[Arrays1D]) -> I64Array:
-        """The number of items of each, itself included."""
-        sizes = np.zeros(len(self.leaders), np.int64)
+    def sizes(self, found: list[Arrays1D]) -> tuple[I64Array, I64Array]:
+        """The number of items of each, itself included, and of references among them."""
+        sizes, references = np.zeros((2, len(self.leaders)), np.int64)
         for blob in found:
-            sizes[np.searchsorted(self.leaders, blob["leaders"])] += blob["counts"]
-        return np.maximum(sizes, 1)
+            mine = np.searchsorted(self.leaders, blob["leaders"])
+            sizes[mine] += blob["counts"]
+            references[mine] += blob["references"]
+        alone = sizes == 0
+        return np.where(alone, 1, sizes), np.where(alone, self.leaders < 0, references).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class CountByFile:
+    """Counts removed items by their files, or those removed for references by the files of these.
+
+    `firsts` are the places of the first items of the files.
+    """
+
+    numbering: Numbering
+    firsts: I64Array
+    hits: bool
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        out, tallies = BatchWriter(["counts"]), Tallies()
+        for _, blob in blobs(batches, "removed"):
+            own = blob["items"] >= 0
+            items = blob["kept"][own & (blob["kept"] < 0)] if self.hits else blob["items"][own]
+            files = np.searchsorted(self.firsts, self.numbering.places(items), side="right") - 1
+            for file, mine in by_number(files):
+                tallies.add(str(file), len(mine))
+        out.add("counts", 0, tallies.packed())
+        yield from out.rest()
 
 
 def pairs_in(left: I64Array, right: I64Array) -> tuple[I64Array, I64Array]:

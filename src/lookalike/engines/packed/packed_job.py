@@ -15,6 +15,8 @@ The driver holds what is small whatever the number of items: counters, the sampl
 from __future__ import annotations
 
 import json
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -32,7 +34,7 @@ from lookalike.engines.packed import (
     sketch_stage,
     verify_stage,
 )
-from lookalike.engines.packed.audit_sample import audited_of, sample_state
+from lookalike.engines.packed.audit_sample import Draw, audited_of, sample_state
 from lookalike.engines.packed.blobs import Arrays1D, BatchWriter
 from lookalike.engines.packed.bucket_stage import BucketStage
 from lookalike.engines.packed.candidate_stage import REQUESTS, CandidateStage, merge_requests
@@ -49,7 +51,7 @@ from lookalike.engines.packed.lookup_stage import (
     FindSizes,
     pairs_in,
 )
-from lookalike.engines.packed.numbering import Numbering, chunk_of_item
+from lookalike.engines.packed.numbering import Numbering, chunk_of_item, of_references
 from lookalike.engines.packed.order_stage import ORDERED, FindOrders
 from lookalike.engines.packed.ship_stage import ShipStage, read_groups, read_rows
 from lookalike.engines.packed.sketch_stage import SketchStage
@@ -98,8 +100,10 @@ class PackedMatches:
     # The items of giant buckets, and what their task counted.
     giants: I64Array
     giant_counts: dict[str, int] = field(default_factory=dict)
-    # How many items have how many elements.
+    # How many items have how many elements, and how many references.
     sizes: dict[int, int] = field(default_factory=dict)
+    reference_sizes: dict[int, int] = field(default_factory=dict)
+    reference_ids: Table | None = None
     # What the pairs tell that only the join of giants is sure to have found.
     joined: JoinedTerms | None = None
 
@@ -113,7 +117,7 @@ class PackedJob:
     """A run: `plan` is None where only identical items are looked for; `parts` tasks share each stage.
 
     `keep` tells which of two items is kept first, where that is not the one that comes first; `frequencies` are there
-    where weights of shingles go by them.
+    where weights of shingles go by them. `against` are the items of a collection that is only compared with.
     """
 
     carrier: Carrier
@@ -125,6 +129,7 @@ class PackedJob:
     all_pairs: bool = True
     keep: KeepKeys | None = None
     frequencies: Frequencies | None = None
+    against: Items | None = None
 
     @property
     def joins(self) -> bool:
@@ -132,30 +137,46 @@ class PackedJob:
         judge = measure_of(self.recipe).judge(self.config)
         return judge is not None and judge.has_elements
 
-    def match(self, rows: Table) -> PackedMatches:
-        """From numbered rows of the input to matches."""
-        carrier, items, config = self.carrier, self.items, self.config
+    def match(self, rows: Table, references: Table | None = None, known: Numbering | None = None) -> PackedMatches:
+        """From numbered rows of the input, and of what it is compared against, to matches.
+
+        `known` is the numbering of all of them, where that is known without looking at them.
+        """
+        carrier, config = self.carrier, self.config
         shared = None if self.frequencies is None else share_frequencies(carrier, self.frequencies)
-        work = SketchStage(
-            self.recipe, config, items.columns, self.parts, config.id, config.group_by, self.plan is not None,
-            self.keep, shared,
-        )  # fmt: skip
-        sketched = carrier.save("sketches", carrier.map(rows, work, sketch_stage.KINDS))
+        draw = Draw.of(config, self.recipe, known) if known is not None and config.audit else None
+
+        def sketch(name: str, items: Items, rows: Table) -> Table:
+            work = SketchStage(
+                self.recipe, config, items.columns, self.parts, items.id, config.group_by, self.plan is not None,
+                self.keep, shared, draw,
+            )  # fmt: skip
+            return carrier.save(name, carrier.map(rows, work, sketch_stage.KINDS))
+
+        own = sketched = sketch("sketches", self.items, rows)
+        other = None
+        if references is not None:
+            assert self.against is not None, "whoever has their rows knows their columns"
+            other = sketch("reference sketches", self.against, references)
+            sketched = carrier.together(other, own)
         counts = Tallies.merged(carrier.collect(sketched, "counts")[0])
         numbering, sizes = _numbering(counts), _taken(counts, "size ")
-        if not numbering.total:
+        reference_sizes = _taken(counts, "reference size ")
+        if numbering.total == numbering.references:
             raise InputError("there are no items")
         met = self._meet(carrier.only(sketched, "entries", "prints"), counts)
         nothing = carrier.only(carrier.made([], verify_stage.KINDS), "matches")
         none = np.empty(0, np.int64)
         found = PackedMatches(
             numbering, nothing, nothing, nothing, nothing, carrier.only(met, "copies"), carrier.only(met, "orders"),
-            carrier.only(sketched, "rows"), carrier.only(sketched, "ids"), counts, None, np.zeros(0, np.bool_),
-            (none, none), none, none, sizes=sizes,
+            carrier.only(sketched, "rows"), carrier.only(own, "ids"), counts, None, np.zeros(0, np.bool_),
+            (none, none), none, none, sizes=sizes, reference_sizes=reference_sizes,
+            reference_ids=None if other is None else carrier.only(other, "ids"),
         )  # fmt: skip
         if self.plan is None:
             return found
-        found = self._verify(found, met, carrier.only(sketched, "entries"))
+        sample = self._sample(found, draw, sketched) if config.audit else None
+        found = self._verify(found, met, carrier.only(sketched, "entries"), sample)
         return found if found.audited is None else self._with_audited(found, found.audited)
 
     def unfold(self, found: PackedMatches) -> tuple[Table, StageWork]:
@@ -189,11 +210,10 @@ class PackedJob:
         counts |= Tallies.merged(told)
         return met
 
-    def _verify(self, found: PackedMatches, met: Table, entries: Table) -> PackedMatches:
+    def _verify(self, found: PackedMatches, met: Table, entries: Table, sample: Arrays1D | None) -> PackedMatches:
         """The matches among pairs and in giant buckets, and what the audit found."""
         carrier, parts, counts = self.carrier, self.parts, found.counts
         pairs = carrier.only(met, "pairs", "giants")
-        sample = self._sample(found.rows, found.numbering, counts) if self.config.audit else None
         candidates, marks, shipped = self.ship(found, "", pairs, sample)
         both = carrier.together(carrier.only(shipped, "rows"), candidates)
         verify = VerifyStage(self.recipe, self.config, parts)
@@ -203,7 +223,7 @@ class PackedJob:
         found = replace(found, matches=carrier.only(matches, "matches"), audited=audited)
         if not counts.get("giant_items"):
             return found
-        _check_giants(counts["giant_items"], found.sizes)
+        _check_giants(counts["giant_items"], Counter(found.sizes) + Counter(found.reference_sizes))
         sent = carrier.together(carrier.at(carrier.only(shipped, "rows"), parts), marks)
         if not self.joins and self.recipe.bands:
             sent = carrier.together(sent, carrier.map(entries, FindEntries(self._giants(sent), parts), LISTED))
@@ -264,26 +284,40 @@ class PackedJob:
         named = carrier.map(carrier.only(sent, "rows"), name_items, ("giants",))
         return np.unique(np.concatenate([blob["items"] for blob in carrier.collect(named, "giants")[0]]))
 
-    def _sample(self, rows: Table, numbering: Numbering, counts: dict[str, int]) -> Arrays1D:
-        """The sample of the audit."""
+    def _sample(self, found: PackedMatches, draw: Draw | None, sketched: Table) -> Arrays1D:
+        """The sample of the audit, from what was drawn while items were sketched; if that is too little, looked up."""
+        numbering, counts = found.numbering, found.counts
 
         def rows_of(places: I64Array) -> tuple[I64Array, HeldRows, U64Array]:
-            items = numbering.numbers(places)
-            out = BatchWriter(REQUESTS)
-            for chunk in np.unique(chunk_of_item(items)).tolist():
-                mine = items[chunk_of_item(items) == chunk]
-                out.add("requests", chunk, {"items": mine, "tasks": np.zeros(len(mine), np.uint32)})
-            beside = self.carrier.meet(rows, self.carrier.made(list(out.rest()), REQUESTS), every=False)
-            shipped = self.carrier.map(
-                beside, ShipStage(self.recipe, self.config, self.parts, numbering), ship_stage.KINDS
-            )
-            sent = self.carrier.collect(shipped, "rows")[0]
+            if draw is not None and draw.covers(places):
+                sent = self.carrier.collect(sketched, "sampled")[0]
+            else:
+                sent = self._look_up(found.rows, numbering, places)
             groups = read_groups(sent, np.unique(np.concatenate([places[:0], *(blob["items"] for blob in sent)])))
-            found, held, _ = read_rows(sent)
-            return numbering.places(found), held, groups
+            items, held, _ = read_rows(sent)
+            at = numbering.places(items)
+            asked = np.flatnonzero(np.isin(at, places))
+            return at[asked], HeldRows(*held.gather(asked)), groups[asked]
 
-        left_out = counts.get("empty", 0) + counts.get("unaudited_items", 0)
-        return sample_state(self.config, self.recipe, numbering.total, counts["items"] - left_out, rows_of)
+        audited = numbering.total - counts.get("unaudited_items", 0)
+        full = audited - counts.get("empty", 0) - counts.get("empty_references", 0)
+        full_references = numbering.references - sum(
+            counts.get(f"{why}_references", 0) for why in ("empty", "unaudited")
+        )
+        return sample_state(
+            self.config, self.recipe, numbering.total, full, rows_of, numbering.references, full - full_references
+        )
+
+    def _look_up(self, rows: Table, numbering: Numbering, places: I64Array) -> list[Arrays1D]:
+        """The stored rows of items in some places."""
+        items = numbering.numbers(places)
+        out = BatchWriter(REQUESTS)
+        for chunk in np.unique(chunk_of_item(items)).tolist():
+            mine = items[chunk_of_item(items) == chunk]
+            out.add("requests", chunk, {"items": mine, "tasks": np.zeros(len(mine), np.uint32)})
+        beside = self.carrier.meet(rows, self.carrier.made(list(out.rest()), REQUESTS), every=False)
+        work = ShipStage(self.recipe, self.config, self.parts, numbering)
+        return self.carrier.collect(self.carrier.map(beside, work, ship_stage.KINDS), "rows")[0]
 
     def _with_audited(self, found: PackedMatches, audited: Audited) -> PackedMatches:
         """The same with the pairs that only the audit found, unless leaders left out others; and which those are."""
@@ -296,7 +330,9 @@ class PackedJob:
         left, right = np.minimum(left, right), np.maximum(left, right)
         look = FindMatches(*pairs_in(left, right))
         known = look.among(carrier.collect(carrier.map(found.all_matches(carrier), look, FIND), "found")[0])
-        missed: BoolArray = (left != right) & ~known[look.place_of(left, right)]
+        # A copy of a reference goes for that, whatever else it is like.
+        asked = (left != right) & ~of_references(left, right)
+        missed: BoolArray = asked & ~known[look.place_of(left, right)]
         found = replace(found, missed=missed, audited_leaders=(left, right))
         if not missed.any() or counts.get("led_items"):
             return found
@@ -308,7 +344,7 @@ class PackedJob:
         return replace(found, audit_matches=more)
 
 
-def _check_giants(giants: int, sizes: dict[int, int]) -> None:
+def _check_giants(giants: int, sizes: Mapping[int, int]) -> None:
     """Refuse more giants than one task can hold."""
     mean = sum(size * many for size, many in sizes.items()) / max(1, sum(sizes.values()))
     if giants * mean * 8 > _GIANT_BYTES:

@@ -4,7 +4,8 @@
                                                 ├─▶ prints   (fingerprint, item) to the task of the fingerprint
                                                 ├─▶ rows     what items are compared by, to their chunk
                                                 ├─▶ ids      the user's ids, where there are such
-                                                └─▶ counts   what was seen
+                                                ├─▶ sampled  of those that the audit may draw, the same again
+                └─▶ counts   what was seen
 
 Half of the fingerprint goes wherever a key of the item goes, so that identical items are one where they meet: they
 share every bucket, and the least of them there is the leader of all. So folding needs no join before buckets are made.
@@ -22,6 +23,7 @@ import pyarrow as pa
 
 from lookalike.certify.audit import LONGEST
 from lookalike.config import Config
+from lookalike.engines.packed.audit_sample import Draw
 from lookalike.engines.packed.blobs import Arrays1D, BatchWriter, by_number
 from lookalike.engines.packed.carrier import Shared
 from lookalike.engines.packed.frequency_stage import shared_frequencies
@@ -32,18 +34,20 @@ from lookalike.errors import InputError, ItemError
 from lookalike.items.make_items import make_items
 from lookalike.measure_table import AuditKind
 from lookalike.measures import measure_of
+from lookalike.measures.base import Represented
 from lookalike.measures.sketch_batch import ItemSketches, represent_batch, set_apart, sketch_items
 from lookalike.recipe import Recipe
 from lookalike.types import Dense, I64Array, U64Array
+from lookalike.verify.verifier import HeldRows
 
 if TYPE_CHECKING:
     from lookalike.represent.document_counts import Frequencies
 
 __all__ = ["KINDS", "SketchStage"]
 
-KINDS = ("entries", "prints", "rows", "ids", "counts")
-# Words of stored rows in one blob: 4 MB.
-_ROW_WORDS = 1 << 19
+KINDS = ("entries", "prints", "rows", "ids", "sampled", "counts")
+# Words of stored rows in one blob: 256 kB. Java copies a blob several times, and has no good place for large ones.
+_ROW_WORDS = 1 << 15
 
 
 @dataclass(frozen=True)
@@ -51,7 +55,8 @@ class SketchStage:
     """What a task does with its part of the input: the item columns, a number, and the id where there is one.
 
     Stored rows are made where items are `compared`, and not only told apart. `keep` tells which of two is kept first,
-    where that is not the one that comes first. `frequencies` are there where the recipe needs them.
+    where that is not the one that comes first. `frequencies` are there where the recipe needs them. `draw` tells which
+    items the audit may have in its sample, where that is known.
     """
 
     recipe: Recipe
@@ -63,6 +68,7 @@ class SketchStage:
     compared: bool = True
     keep: KeepKeys | None = None
     frequencies: Shared | None = None
+    draw: Draw | None = None
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         out, tallies = BatchWriter(KINDS), Tallies()
@@ -103,23 +109,38 @@ class SketchStage:
             assert judge is not None
             # Elements of sets tell groups apart; what else a row is compared by does not.
             groups = sketched.items.groups if isinstance(sketched.items, Dense) else None
-            self._add_rows(chunk, numbers, *judge.rows(sketched.items), groups, out)
+            offsets, words = judge.rows(sketched.items)
+            self._add_rows(chunk, numbers, offsets, words, groups, out)
+            if self.draw is not None:
+                self._add_sampled(numbers, HeldRows(offsets, words), groups, self.draw, out)
         if self.id is not None:
             ids = rows.select([self.id]).rename_columns(["id"])
             out.add("ids", chunk, {"base": numbers[:1], "table": _as_bytes(ids)})
-        part = int(numbers[0]) >> POSITION_BITS
-        tallies.add(f"part {part}", len(numbers))
+        self._count(numbers, made.null, items, sketched, tallies)
+
+    def _count(
+        self, numbers: I64Array, null: int, items: Represented, sketched: ItemSketches, tallies: Tallies
+    ) -> None:
+        """Of references nothing is told but how many there are, and what the audit must know of all items."""
+        tallies.add(f"part {int(numbers[0]) >> POSITION_BITS}", len(numbers))
+        own, indexed = numbers[0] >= 0, self.recipe.traits.audit is AuditKind.INDEX
+        unaudited = int((sketched.sizes > LONGEST).sum()) if indexed else 0
+        tallies.add("unaudited_items", unaudited)
+        for size, many in zip(*np.unique(sketched.sizes[sketched.sizes > 0], return_counts=True), strict=True):
+            tallies.add(f"size {size}" if own else f"reference size {size}", int(many))
+        empty = int((sketched.sizes == 0).sum())
+        if not own:
+            tallies.add("references", len(numbers))
+            tallies.add("empty_references", empty)
+            tallies.add("unaudited_references", unaudited)
+            return
         tallies.add("rows", len(numbers))
         tallies.add("items", len(numbers))
-        tallies.add("null", made.null)
-        for size, many in zip(*np.unique(sketched.sizes[sketched.sizes > 0], return_counts=True), strict=True):
-            tallies.add(f"size {size}", int(many))
-        tallies.add("empty", int((sketched.sizes == 0).sum()))
+        tallies.add("null", null)
+        tallies.add("empty", empty)
         tallies.add("short", items.short)
         tallies.add("invalid_utf8", items.invalid)
         tallies.add("bad_items", len(items.bad))
-        if self.recipe.traits.audit is AuditKind.INDEX:
-            tallies.add("unaudited_items", int((sketched.sizes > LONGEST).sum()))
         for name, count in items.noted.items():
             tallies.add(name, count)
 
@@ -182,6 +203,18 @@ class SketchStage:
             arrays: Arrays1D = {"base": numbers[first : first + 1], "sizes": sizes, "words": mine}
             out.add("rows", chunk, arrays if groups is None else arrays | {"groups": groups[first:end]})
             first = end
+
+    def _add_sampled(
+        self, numbers: I64Array, rows: HeldRows, groups: U64Array | None, draw: Draw, out: BatchWriter
+    ) -> None:
+        """What the audit may draw its sample from."""
+        mine = np.flatnonzero(draw.drawn(numbers))
+        if len(mine):
+            offsets, words = rows.gather(mine)
+            sizes = np.diff(offsets).astype(np.uint32)
+            none = np.zeros(len(mine), np.uint8)
+            arrays: Arrays1D = {"items": numbers[mine], "sizes": sizes, "words": words, "giant": none}
+            out.add("sampled", 0, arrays if groups is None else arrays | {"groups": groups[mine]})
 
     def _named(self, rows: pa.RecordBatch, place: int) -> str:
         """A row for a message."""

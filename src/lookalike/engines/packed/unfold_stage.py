@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.engines.packed.blobs import Arrays1D, BatchWriter, by_number, of_one_task
-from lookalike.engines.packed.numbering import part_of_item
+from lookalike.engines.packed.numbering import of_references, part_of_item
 from lookalike.engines.packed.tallies import Tallies
 from lookalike.types import F64Array, I64Array
 
@@ -58,11 +58,13 @@ class UnfoldRight:
                 yield from self._listed(blob["left"][which], item, blob["similarity"][which], out)
         for which, other in folds.spread(folds.leaders):
             item = folds.items[which]
-            mine = item < other
+            mine = (item < other) & ~of_references(item, other)
             yield from self._listed(item[mine], other[mine], np.full(int(mine.sum()), self.identical), out)
         yield from out.rest()
 
     def _listed(self, a: I64Array, b: I64Array, similarity: F64Array, out: BatchWriter) -> Iterator[pa.RecordBatch]:
+        asked = ~of_references(a, b)
+        a, b, similarity = a[asked], b[asked], similarity[asked]
         if len(a):
             out.add("listed", 0, {"left": np.minimum(a, b), "right": np.maximum(a, b), "similarity": similarity})
             yield from out.full()
@@ -72,7 +74,9 @@ def count_pairs(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """How many pairs `UnfoldRight` would make of matches, without those of identical items."""
     halves, folds = _read(batches, "half")
     out, tallies = BatchWriter(COUNTED), Tallies()
-    tallies.add("pairs", sum(int(folds.counts(blob["right"]).sum()) for blob in halves))
+    for blob in halves:
+        tallies.add("pairs", int(folds.counts(blob["right"]).sum()))
+        tallies.add("pairs", -int(folds.references(blob["right"][blob["left"] < 0]).sum()))
     out.add("counts", 0, tallies.packed())
     yield from out.rest()
 
@@ -89,6 +93,12 @@ class _FoldedItems:
         first, last = (np.searchsorted(self.leaders, leaders, side) for side in ("left", "right"))
         counts: I64Array = np.maximum(last - first, 1)
         return counts
+
+    def references(self, leaders: I64Array) -> I64Array:
+        """How many references each leads, itself included if it is one."""
+        mine = self.leaders[self.items < 0]
+        first, last = (np.searchsorted(mine, leaders, side) for side in ("left", "right"))
+        return np.where(self.counts(leaders) > 1, last - first, leaders < 0)
 
     def spread(self, leaders: I64Array) -> Iterator[tuple[I64Array, I64Array]]:
         """(which of these leaders, an item that it leads) for all of them; one without copies leads itself."""

@@ -36,16 +36,21 @@ class _CopyCounts:
     """How many items leaders lead, themselves included; one that is not named leads itself alone."""
 
     def __init__(self, copies: list[Arrays1D]) -> None:
-        leaders = np.concatenate([np.empty(0, np.int64), *(blob["leaders"] for blob in copies)])
-        self._leaders, self._counts = np.unique(leaders, return_counts=True)
+        leaders, items = (
+            np.concatenate([np.empty(0, np.int64), *(blob[name] for blob in copies)]) for name in ("leaders", "items")
+        )
+        self._leaders, place = np.unique(leaders, return_inverse=True)
+        self._counts: I64Array = np.bincount(place, minlength=len(self._leaders))
+        self._references: I64Array = np.bincount(place[items < 0], minlength=len(self._leaders))
 
-    def of(self, leaders: I64Array) -> I64Array:
-        """The number of items of each leader."""
+    def of(self, leaders: I64Array) -> tuple[I64Array, I64Array]:
+        """The number of items of each leader, and of references among them."""
+        alone = np.ones(len(leaders), np.int64), (leaders < 0).astype(np.int64)
         if not len(self._leaders):
-            return np.ones(len(leaders), np.int64)
+            return alone
         at = np.minimum(np.searchsorted(self._leaders, leaders), len(self._leaders) - 1)
-        found: I64Array = np.where(self._leaders[at] == leaders, self._counts[at], 1)
-        return found
+        known = self._leaders[at] == leaders
+        return np.where(known, self._counts[at], alone[0]), np.where(known, self._references[at], alone[1])
 
 
 @dataclass(frozen=True)
@@ -61,7 +66,7 @@ class WeighLeft:
         for blob in found["matches"]:
             ends = np.concatenate([[0], np.cumsum(blob["hits"], dtype=np.int64)])
             whole = {name: blob[name] for name in ("left", "right", "similarity", "hits")}
-            whole["copies"] = counts.of(blob["left"])
+            whole["copies"], whole["references"] = counts.of(blob["left"])
             for each, mine in by_number(part_of_item(blob["right"], self.parts)):
                 arrays = {name: array[mine] for name, array in whole.items()}
                 arrays |= {"bands": unpack_bands(ends, blob["bands"], mine)}
@@ -94,8 +99,9 @@ class WeighRight:
         counts = _CopyCounts(found["copies"])
         tally = PairTally(chance_of(self.plan, self.scale), self.bands) if self.bands else None
         for blob in found["weighed"]:
-            right = counts.of(blob["right"])
-            weights = blob["copies"] * right
+            right, references = counts.of(blob["right"])
+            left: tuple[I64Array, I64Array] = blob["copies"], blob["references"]
+            weights = left[0] * right - left[1] * references
             self._count(blob, weights, right, tallies)
             if tally is not None:
                 self._tally(blob, weights, tally)

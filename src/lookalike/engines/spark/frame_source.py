@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from lookalike.engines.packed.numbering import NUMBER, POSITION_BITS, Numbering
+from lookalike.engines.packed.numbering import FIRST_REFERENCE, NUMBER, POSITION_BITS, Numbering
 from lookalike.engines.spark.spark_carrier import SparkCarrier, SparkTable, plain_errors, spark_functions
 from lookalike.engines.spark.spark_files import NumberedRows, SparkFiles
 from lookalike.errors import InputError
@@ -38,7 +38,11 @@ class FrameSource:
     natural_id: str | None = None
     skipped = 0
 
-    def __init__(self, frame: DataFrame | SparkFiles, id: str | None, carrier: SparkCarrier) -> None:
+    def __init__(
+        self, frame: DataFrame | SparkFiles, id: str | None, carrier: SparkCarrier, *, against: bool = False
+    ) -> None:
+        """`against` is said of a collection that is only compared with: its rows are references."""
+        self._first_number, self._name = (FIRST_REFERENCE, "reference input") if against else (0, "input")
         self._files = frame if isinstance(frame, SparkFiles) else None
         frame = frame.frame if isinstance(frame, SparkFiles) else frame
         self._frame, self._id, self._carrier = frame, id, carrier
@@ -57,9 +61,22 @@ class FrameSource:
     def numbered(self, columns: Sequence[str]) -> SparkTable:
         """These columns and a number of each row, for the first stage."""
         if not self.by_id:
-            return SparkTable(self._select(self.rows, [*columns, NUMBER]), ())
-        frame = self._select(self._ordered, columns)
-        return SparkTable(frame.withColumn(NUMBER, spark_functions().monotonically_increasing_id()), ())
+            rows, number = self._select(self.rows, [*columns, NUMBER]), spark_functions().col(NUMBER)
+        else:
+            rows = self._select(self._ordered, columns)
+            number = spark_functions().monotonically_increasing_id()
+        return SparkTable(rows.withColumn(NUMBER, number + self._first_number), ())
+
+    def known_numbering(self) -> dict[int, int] | None:
+        """How many rows each part of the numbering has, where that is known before they are read."""
+        if self.by_id:
+            return None
+        first = self._first_number >> POSITION_BITS
+        return {first + part: rows for part, rows in self._parts.items()}
+
+    def unordered(self, columns: Sequence[str]) -> SparkTable:
+        """These columns for a stage that does not ask for the order of rows, which are not sorted for it."""
+        return SparkTable(self._select(self._frame, columns), ()) if self.by_id else self.numbered(columns)
 
     def check_ids(self) -> None:
         """Refuse repeated ids of rows that are not in the order of their ids, where nobody meets both."""
@@ -77,12 +94,12 @@ class FrameSource:
         if self._files is not None:
             return self._of_files.frame
         number = spark_functions().monotonically_increasing_id()
-        return self._carrier.save_frame("input", self._frame.withColumn(NUMBER, number))
+        return self._carrier.save_frame(self._name, self._frame.withColumn(NUMBER, number))
 
     @cached_property
     def _of_files(self) -> NumberedRows:
         assert self._files is not None
-        return self._files.numbered(self._carrier)
+        return self._files.numbered(self._carrier, self._name)
 
     def with_places(self, numbering: Numbering, name: str) -> DataFrame:
         """All rows, with their place among them in a column before the others; not where they are in order of ids."""
@@ -91,7 +108,7 @@ class FrameSource:
         firsts = functions.broadcast(self._frame.sparkSession.createDataFrame(table))
         number = functions.col(NUMBER)
         part = functions.shiftright(number, POSITION_BITS)
-        place = number - functions.shiftleft(part, POSITION_BITS) + functions.col("_first")
+        place = number - functions.shiftleft(part, POSITION_BITS) + functions.col("_first") - numbering.references
         rows = self.rows.join(firsts, part == functions.col("_part"), "left")
         return rows.select(place.alias(name), *(f"`{column}`" for column in self._frame.columns))
 
@@ -133,7 +150,10 @@ class FrameSource:
         numbering = Numbering.of(self._parts)
         end = numbering.numbers(np.array([min(_FIRST, numbering.total) - 1]))[0] if numbering.total else -1
         some = self._select(self.rows, [*columns, NUMBER]).where(spark_functions().col(NUMBER) <= int(end))
-        return some.toArrow().sort_by(NUMBER).select(list(columns))
+        # Whoever takes so many stops when they are there, and the first of them come first: no column is read whole.
+        rows = some.take(min(_FIRST, numbering.total))
+        found = self._frame.sparkSession.createDataFrame(rows, some.schema).toArrow()
+        return found.sort_by(NUMBER).select(list(columns))
 
     def first_rows(self) -> Sequence[int]:
         """The place of the first row of each file."""

@@ -143,8 +143,8 @@ class SparkFiles:
             frame: DataFrame = self._reader().options(**options).format(kind).load(self._addresses)
         return frame.withColumnRenamed("value", "text") if self.format == "lines" else frame
 
-    def numbered(self, carrier: SparkCarrier) -> NumberedRows:
-        """The rows with a number each, by file and by place in it."""
+    def numbered(self, carrier: SparkCarrier, name: str = "input") -> NumberedRows:
+        """The rows with a number each, by file and by place in it; `name` is that of a copy, if there must be one."""
         functions = spark_functions()
         hidden = self.frame.metadataColumn("_metadata")
         keys = [_FILE] if self.format == "parquet" else [_FILE, _BLOCK]
@@ -154,7 +154,7 @@ class SparkFiles:
         else:
             rows = rows.withColumn(_BLOCK, hidden["file_block_start"])
             rows = rows.withColumn(_COUNT, functions.monotonically_increasing_id())
-            rows = carrier.save_frame("input", rows)
+            rows = carrier.save_frame(name, rows)
         with one_line_errors():
             counted = rows.groupBy(*keys).agg(functions.min(_COUNT).alias(_BASE), functions.count("*").alias("rows"))
             found = counted.toArrow().to_pylist()

@@ -6,6 +6,7 @@ import atexit
 import hashlib
 import shutil
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -14,11 +15,12 @@ from lookalike.config import Config, check_options
 from lookalike.engines.packed.frequency_stage import count_documents
 from lookalike.engines.packed.keep_keys import KeepKeys
 from lookalike.engines.packed.measured_carrier import MeasuredCarrier
+from lookalike.engines.packed.numbering import Numbering
 from lookalike.engines.packed.packed_clusters import PackedClusters, find_clusters
 from lookalike.engines.packed.packed_job import PackedJob, PackedMatches
 from lookalike.engines.planning import plan_run
 from lookalike.engines.spark.frame_source import FrameSource
-from lookalike.engines.spark.spark_carrier import SparkCarrier, SparkTable, plain_errors, settings
+from lookalike.engines.spark.spark_carrier import SparkCarrier, plain_errors, settings
 from lookalike.engines.spark.spark_files import SparkFiles
 from lookalike.errors import InputError, OptionError
 from lookalike.items.collection import open_collection
@@ -55,53 +57,72 @@ class SparkFound:
     # The carrier of the job, which tells what each stage took.
     measured: MeasuredCarrier
     clusters: PackedClusters | None = None
+    # What the run's own items are compared against.
+    against: FrameSource | None = None
 
 
 def run_on_spark(
-    given: DataFrame | SparkFiles, config: Config, *, verb: str, work: str | None, parts: int | None, resume: bool
+    given: DataFrame | SparkFiles,
+    config: Config,
+    *,
+    verb: str,
+    work: str | None,
+    parts: int | None,
+    resume: bool,
+    against: DataFrame | SparkFiles | None = None,
 ) -> SparkFound:
     """All stages up to the matches and, unless pairs are asked for, who stays for whom."""
     check_supported(config)
-    files = given if isinstance(given, SparkFiles) else None
     frame = given.frame if isinstance(given, SparkFiles) else given
     session = frame.sparkSession
     if resume and work is None:
         raise OptionError("resume goes on with a run in its work folder: name that with work")
-    folder = _folder(session, work, _mark(frame, files, config, verb))
+    folder = _folder(session, work, _mark([given, *([] if against is None else [against])], config, verb))
     carrier = SparkCarrier(session, folder, named=work is not None, resume=resume)
     with settings(session), plain_errors():
         source = FrameSource(given, config.id, carrier)
-        collection = open_collection(source, None, config)
+        other = None if against is None else _references(against, config, carrier)
+        collection = open_collection(source, other, config)
         items = collection.items
         check_options(config, items.form)
         config = replace(config, measure=config.measure or form_named(items.form).measure)
         _check_items(config, items)
         source.check_ids()
+        if other is not None:
+            other.check_ids()
         keep = KeepKeys.of(parse_keep(config.keep), source.schema())
         frequencies = None
         if items.recipe.needs_frequencies:
-            rows = source.count() or 0
-            counting = parts or min(_MOST_PARTS, max(_cores(session), -(-rows * _SHINGLES_EACH // _SHINGLES)))
-            frequencies = count_documents(carrier, items, _unordered(source, frame, items), counting)
+            total = sum(part.source.count() or 0 for part in collection.parts)
+            counting = parts or min(_MOST_PARTS, max(_cores(session), -(-total * _SHINGLES_EACH // _SHINGLES)))
+            read = [(items, source.unordered(_columns(items)))]
+            if other is not None and collection.against is not None:
+                read.append((collection.against, other.unordered(_columns(collection.against))))
+            frequencies = count_documents(carrier, read, counting)
         plan, _ = plan_run(collection, config, frequencies, verb=verb)
         recipe = items.recipe.planned(plan)
-        total = (source.count() or 0) * max(1, recipe.bands)
+        total = sum(part.source.count() or 0 for part in collection.parts) * max(1, recipe.bands)
         tasks = parts or min(_MOST_PARTS, max(_cores(session), -(-total // _ENTRIES)))
         all_pairs = verb == "pairs"
         measured = MeasuredCarrier(carrier)
         job = PackedJob(
-            measured, items, config, plan, recipe, tasks, all_pairs, None if all_pairs else keep, frequencies
-        )
+            measured, items, config, plan, recipe, tasks, all_pairs, None if all_pairs else keep, frequencies,
+            collection.against,
+        )  # fmt: skip
         more = (config.id, config.group_by, None if job.keep is None else job.keep.policy.column)
-        found = job.match(source.numbered([*items.columns, *(name for name in more if name)]))
-        if found.numbering.total != source.count():
-            raise InputError(
-                f"the run in {folder} was begun on {counted(found.numbering.total, 'row')}, and there are "
-                f"{source.count():,} now: name another folder with work"
-            )
+        rows, references = source.numbered([*items.columns, *(name for name in more if name)]), None
+        if other is not None and collection.against is not None:
+            part = collection.against
+            references = other.numbered([*_columns(part), *([part.id] if part.id else [])])
+        parts_of = [each.known_numbering() for each in (source, other) if each is not None]
+        known = None if None in parts_of else Numbering.of({k: n for each in parts_of for k, n in (each or {}).items()})
+        found = job.match(rows, references, known)
+        _check_count(source, found.numbering.total - found.numbering.references, folder)
+        if other is not None:
+            _check_count(other, found.numbering.references, folder)
         clusters = None if all_pairs else find_clusters(job, found)
     found = found if clusters is None else clusters.found
-    return SparkFound(session, frame, source, carrier, job, found, config, plan, measured, clusters)
+    return SparkFound(session, frame, source, carrier, job, found, config, plan, measured, clusters, other)
 
 
 def check_supported(config: Config) -> None:
@@ -122,12 +143,24 @@ def _check_items(config: Config, items: Items) -> None:
         raise OptionError(f"{config.measure} is not supported on Spark yet: run it on one machine")
 
 
-def _unordered(source: FrameSource, frame: DataFrame, items: Items) -> SparkTable:
-    """The rows for a stage that does not ask for their order, without sorting them."""
-    columns = [*items.columns, *([items.group_by] if items.group_by else [])]
-    if items.id is None:
-        return source.numbered(columns)
-    return SparkTable(frame.select(*(f"`{name}`" for name in dict.fromkeys(columns))), ())
+def _references(given: DataFrame | SparkFiles, config: Config, carrier: SparkCarrier) -> FrameSource:
+    """The collection to compare against, which need not have ids."""
+    columns = given.frame.columns if isinstance(given, SparkFiles) else given.columns
+    return FrameSource(given, config.id if config.id in columns else None, carrier, against=True)
+
+
+def _columns(items: Items) -> list[str]:
+    """What items are made of."""
+    return [*items.columns, *([items.group_by] if items.group_by else [])]
+
+
+def _check_count(source: FrameSource, found: int, folder: str) -> None:
+    """Refuse a run that was taken up with other rows than it was begun on."""
+    if found != source.count():
+        raise InputError(
+            f"the run in {folder} was begun on {counted(found, 'row')}, and there are {source.count():,} now: name "
+            "another folder with work"
+        )
 
 
 def _cores(session: SparkSession) -> int:
@@ -147,13 +180,16 @@ def _folder(session: SparkSession, work: str | None, mark: str) -> str:
     return folder
 
 
-def _mark(frame: DataFrame, files: SparkFiles | None, config: Config, verb: str) -> str:
+def _mark(given: Sequence[DataFrame | SparkFiles], config: Config, verb: str) -> str:
     """What runs with the same options on rows of the same columns, or on the same files, have in common."""
     tokens, keep = function_name(config.shingle.tokens), config.keep
     shingle = replace(config.shingle, tokens=None, normalize=frozenset())
     # What only says how a run is computed is left out, and sets are told in order.
     told = replace(config, shingle=shingle, threads=1, memory=1, keep=keep if isinstance(keep, str) else "")
-    parts = [verb, repr(told), repr(sorted(config.shingle.normalize)), repr(tokens), frame.schema.simpleString()]
-    if files is not None:
-        parts += [repr(files.places), repr(files.fingerprints)]
+    parts = [verb, repr(told), repr(sorted(config.shingle.normalize)), repr(tokens)]
+    for each in given:
+        if isinstance(each, SparkFiles):
+            parts += [each.frame.schema.simpleString(), repr(each.places), repr(each.fingerprints)]
+        else:
+            parts.append(each.schema.simpleString())
     return hashlib.blake2b("\n".join(parts).encode(), digest_size=6).hexdigest()

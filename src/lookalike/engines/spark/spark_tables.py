@@ -1,4 +1,8 @@
-"""What a run on Spark found, as DataFrames with the columns of the local engine's tables, and rows in no order."""
+"""What a run on Spark found, as DataFrames with the columns of the local engine's tables, and rows in no order.
+
+Stages tell items by their places among all, references first. People see the row of an item in its own collection, or
+the id that it has there.
+"""
 
 from __future__ import annotations
 
@@ -41,12 +45,19 @@ def listed_pairs(run: SparkFound) -> DataFrame:
         listed, work = run.job.unfold(found)
         columns = pa.schema([("a", pa.int64()), ("b", pa.int64()), (column, pa.float64())])
         pairs = run.carrier.mapped(listed, partial(_pairs, work, found.numbering, run.config.scale, columns), columns)
-    named = _with_ids(run, pairs, ("a", "b")).select("a", "b", column)
-    if run.config.id is not None and not run.source.by_id:
-        # The smaller id is `a`, whichever item comes first.
-        functions = spark_functions()
-        named = named.select(functions.least("a", "b").alias("a"), functions.greatest("a", "b").alias("b"), column)
-    return _with_files(run, named, {"a": "a_", "b": "b_"})
+    functions, told = spark_functions(), ["a", "b", column]
+    if run.against is not None:
+        pairs = pairs.withColumn("a_against", functions.col("a") < found.numbering.references)
+        told.append("a_against")
+    named = _named(run, pairs, ("a", "b"), told, {"a": "a_", "b": "b_"})
+    if run.config.id is None or run.source.by_id:
+        return named
+    # The smaller id is `a`, whichever item comes first; but a reference comes before the run's own items.
+    turned = functions.col("a") > functions.col("b")
+    if run.against is not None:
+        turned = turned & ~functions.col("a_against")
+    one, other = functions.when(turned, named["b"]), functions.when(turned, named["a"])
+    return named.select(one.otherwise(named["a"]).alias("a"), other.otherwise(named["b"]).alias("b"), *told[2:])
 
 
 def removed_items(run: SparkFound) -> DataFrame:
@@ -57,8 +68,11 @@ def removed_items(run: SparkFound) -> DataFrame:
     rows = run.carrier.mapped(
         run.clusters.removed, partial(_removed, run.found.numbering, run.config.scale, columns), columns
     )
-    named = _with_ids(run, rows, ("id", "kept")).select("id", "kept", column)
-    return _with_files(run, named, {"id": "", "kept": "kept_"})
+    told = ["id", "kept", column]
+    if run.against is not None:
+        rows = rows.withColumn("against", spark_functions().col("kept") < run.found.numbering.references)
+        told.append("against")
+    return _named(run, rows, ("id", "kept"), told, {"id": "", "kept": "kept_"})
 
 
 def members_of_clusters(run: SparkFound, listed: ListedClusters) -> DataFrame:
@@ -68,7 +82,7 @@ def members_of_clusters(run: SparkFound, listed: ListedClusters) -> DataFrame:
     columns = pa.schema([*((name, pa.int64()) for name in names), (column, pa.float64())])
     work = partial(_members, run.found.numbering, run.config.scale, listed.firsts, columns)
     rows = run.carrier.mapped(listed.members, work, columns)
-    return _with_files(run, _with_ids(run, rows, ("id", "kept")).select(*names, column), {"id": ""})
+    return _named(run, rows, ("id", "kept"), [*names, column], {"id": ""})
 
 
 def kept_rows(run: SparkFound, removed: DataFrame) -> DataFrame:
@@ -93,7 +107,8 @@ def annotated_rows(run: SparkFound, listed: ListedClusters) -> DataFrame:
         ]
     )
     work = partial(_annotations, run.found.numbering, run.config.scale, listed.firsts, columns)
-    told = _with_ids(run, run.carrier.mapped(listed.members, work, columns), ("duplicate_of", "_item"))
+    members = run.carrier.mapped(listed.members, work, columns)
+    told = _named(run, members, ("duplicate_of", "_item"), members.columns, {})
     own = run.frame.columns
     if run.source.by_id:
         rows = run.frame.select(*(f"`{name}`" for name in own))
@@ -113,55 +128,93 @@ def check_annotation(columns: Sequence[str], similarity: str) -> None:
 
 
 def ids_of_places(run: SparkFound, places: I64Array) -> list[Any]:
-    """The ids of items in a few places; their places, where there are no ids."""
-    if run.config.id is None:
-        return list(places.tolist())
-    kind = run.source.schema().field(run.config.id).type
-    columns = pa.schema([("_place", pa.int64()), ("_id", kind)])
-    ids = run.carrier.mapped(run.found.ids, partial(_ids, run.found.numbering, columns), columns)
-    wanted = ids.where(spark_functions().col("_place").isin(places.tolist()))
-    known = {row["_place"]: row["_id"] for row in wanted.collect()}
-    return [known[place] for place in places.tolist()]
+    """The ids of items in a few places; their rows, where there are no ids."""
+    references = run.found.numbering.references
+    rows = np.where(places < references, places, places - references).tolist()
+    known = {}
+    if run.config.id is not None:
+        wanted = _ids_by_place(run).where(spark_functions().col("_place").isin(places.tolist()))
+        known = {row["_place"]: row["_id"] for row in wanted.collect()}
+    return [known.get(place, row) for place, row in zip(places.tolist(), rows, strict=True)]
 
 
-def _with_ids(run: SparkFound, rows: DataFrame, columns: Sequence[str]) -> DataFrame:
-    """The rows with ids in these columns instead of places, where there are such."""
-    if run.config.id is None:
-        return rows
-    kind = run.source.schema().field(run.config.id).type
-    for name in columns:
-        mine = pa.schema([("_place", pa.int64()), (f"_{name}", kind)])
-        ids = run.carrier.mapped(run.found.ids, partial(_ids, run.found.numbering, mine), mine)
-        # What is a duplicate of nothing has no place.
-        rows = rows.join(ids, rows[name] == ids["_place"], "left").drop("_place", name)
-        rows = rows.withColumnRenamed(f"_{name}", name)
+def _named(
+    run: SparkFound, rows: DataFrame, items: Sequence[str], told: Sequence[str], files: Mapping[str, str]
+) -> DataFrame:
+    """These columns, of which some have items by their places, and now by what people call them.
+
+    Where they have no ids and are of several files, these columns are told beside, with what leads their names.
+    """
+    if run.config.id is not None:
+        return _with_ids(run, rows, items).select(*told)
+    rows, functions, references = _with_files(run, rows.select(*told), files), spark_functions(), 0
+    if run.against is not None:
+        references = run.found.numbering.references
+    for name in items if references else ():
+        place = functions.col(name)
+        rows = rows.withColumn(name, functions.when(place < references, place).otherwise(place - references))
     return rows
 
 
+def _with_ids(run: SparkFound, rows: DataFrame, columns: Sequence[str]) -> DataFrame:
+    """The rows with ids in these columns instead of places."""
+    functions = spark_functions()
+    for name in columns:
+        ids = _ids_by_place(run)
+        # What is a duplicate of nothing has no place.
+        rows = rows.join(ids, rows[name] == ids["_place"], "left").drop("_place")
+        kind = ids.schema["_id"].dataType
+        # A reference without an id is told by its row.
+        rows = rows.withColumn(name, functions.coalesce("_id", functions.col(name).cast(kind))).drop("_id")
+    return rows
+
+
+def _ids_by_place(run: SparkFound) -> DataFrame:
+    """The ids that there are, by the places of their items; as text, where two collections have others."""
+    assert run.config.id is not None
+    tables = [(run.source, run.found.ids)]
+    if run.against is not None and run.found.reference_ids is not None and run.config.id in run.against.schema().names:
+        tables.append((run.against, run.found.reference_ids))
+    kinds = [source.schema().field(run.config.id).type for source, _ in tables]
+    if run.against is not None and len(tables) == 1:
+        kinds.append(pa.int64())
+    found = []
+    for (_, table), kind in zip(tables, kinds, strict=False):
+        columns = pa.schema([("_place", pa.int64()), ("_id", kind)])
+        ids = run.carrier.mapped(table, partial(_ids, run.found.numbering, columns), columns)
+        found.append(ids if len(set(kinds)) == 1 else ids.withColumn("_id", ids["_id"].cast("string")))
+    return found[0] if len(found) == 1 else found[0].unionAll(found[1])
+
+
 def _with_files(run: SparkFound, rows: DataFrame, columns: Mapping[str, str]) -> DataFrame:
-    """The rows with the file and the row in it of items in these columns, where there are several files and no ids."""
+    """The rows with the file and the row in it of own items in these columns, where there are several files."""
     files = run.source.files
-    if run.config.id is not None or len(files) < 2:
+    if len(files) < 2 or not columns:
         return rows
     added = [
         (f"{lead}{name}", kind) for lead in columns.values() for name, kind in (("file", "string"), ("row", "bigint"))
     ]
     schema = ", ".join(f"`{name}` {kind}" for name, kind in [*rows.dtypes, *added])
-    work = partial(_add_files, [spelled(name) for name in files], np.array(run.source.first_rows()), dict(columns))
+    firsts = np.array(run.source.first_rows()) + run.found.numbering.references
+    work = partial(_add_files, [spelled(name) for name in files], firsts, dict(columns))
     return rows.mapInArrow(work, schema)
 
 
 def _add_files(
     files: list[str], firsts: I64Array, columns: Mapping[str, str], batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """The file of each item, and its row there."""
+    """The file of each item, and its row there; of references none."""
     names = pa.array(files)
     for batch in batches:
         made = dict(zip(batch.schema.names, batch.columns, strict=True))
         for column, lead in columns.items():
             places = made[column].to_numpy()
             file = np.searchsorted(firsts, places, side="right") - 1
-            made |= {f"{lead}file": names.take(pa.array(file)), f"{lead}row": pa.array(places - firsts[file])}
+            other = file < 0
+            made |= {
+                f"{lead}file": names.take(pa.array(file, mask=other)),
+                f"{lead}row": pa.array(places - firsts[file], mask=other),
+            }
         yield pa.RecordBatch.from_pydict(made)
 
 
@@ -187,10 +240,11 @@ def _ids(numbering: Numbering, columns: pa.Schema, batches: Iterator[pa.RecordBa
 def _removed(
     numbering: Numbering, scale: Scale, columns: pa.Schema, batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """Removed items as rows of a table of results."""
+    """Removed items as rows of a table of results; of references that are copies nothing is removed."""
     for _, blob in blobs(batches, "removed"):
-        items, kept = (pa.array(numbering.places(blob[name])) for name in ("items", "kept"))
-        yield pa.RecordBatch.from_arrays([items, kept, pa.array(scale.told(blob["similarity"]))], schema=columns)
+        own = blob["items"] >= 0
+        items, kept = (pa.array(numbering.places(blob[name][own])) for name in ("items", "kept"))
+        yield pa.RecordBatch.from_arrays([items, kept, pa.array(scale.told(blob["similarity"][own]))], schema=columns)
 
 
 def _numbers(columns: pa.Schema, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -226,8 +280,10 @@ def _annotations(
     columns: pa.Schema,
     batches: Iterator[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
-    """Members of clusters as what is told beside their rows: those that stay are a duplicate of nothing."""
-    for task, blob in blobs(batches, "members"):
+    """Own members of clusters as what is told beside their rows: those that stay are a duplicate of nothing."""
+    for task, whole in blobs(batches, "members"):
+        own = whole["items"] >= 0
+        blob = {name: array[own] for name, array in whole.items()}
         items, stays = blob["items"], blob["items"] == blob["kept"]
         found = (
             pa.array(items),
