@@ -29,7 +29,9 @@ from lookalike.engines.giants import Join
 from lookalike.engines.joined_pairs import JoinedPairs
 from lookalike.engines.local.store.stored_rows import StoredRows
 from lookalike.engines.packed.blobs import Arrays1D, BatchWriter, by_number, of_one_task
+from lookalike.engines.packed.lookup_stage import sizes_of
 from lookalike.engines.packed.numbering import Numbering, part_of_item
+from lookalike.engines.packed.order_stage import ranks_of_leaders
 from lookalike.engines.packed.ship_stage import read_rows
 from lookalike.engines.packed.tallies import Tallies
 from lookalike.measure_table import Slots
@@ -44,7 +46,7 @@ __all__ = ["AUDIT", "GIANT", "KINDS", "GiantStage", "add_sure", "name_items"]
 
 # What found a match that no band did.
 GIANT, AUDIT = 1, 2
-KINDS = ("matches", "giants", "joined", "counts")
+KINDS = ("matches", "joined", "counts")
 
 
 @dataclass(frozen=True)
@@ -56,9 +58,6 @@ class GiantStage:
         all_pairs: whether every pair is asked for.
         numbering: the places of items among all, by which a sample of the pairs is drawn.
         plan: the plan of the run.
-        copies: how many copies each of the items has, itself included; empty where none has another. And how many of
-            these are references.
-        rank: the place of each of the items, by number, in keep order; empty where that is their own order.
         kept: which of them were kept, one array for each time that leaders looked again.
     """
 
@@ -68,32 +67,30 @@ class GiantStage:
     all_pairs: bool
     numbering: Numbering
     plan: Plan
-    copies: tuple[I64Array, I64Array] = (np.empty(0, np.int64), np.empty(0, np.int64))
-    rank: I64Array = field(default_factory=lambda: np.empty(0, np.int64))
     kept: tuple[BoolArray, ...] = ()
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        _, found = of_one_task(batches, ["rows", "marks", "listed"])
+        _, found = of_one_task(batches, ["rows", "marks", "listed", "sized", "ordered"])
         out, tallies = BatchWriter(KINDS), Tallies()
         if found["rows"]:
             items, rows, _ = read_rows(found["rows"])
-            out.add("giants", 0, {"items": items})
-            notes = self._notes(items, found["marks"])
+            notes = self._notes(items, found["marks"], sizes_of(items, found["sized"]))
             judge = measure_of(self.recipe).judge(self.config)
             assert judge is not None
             if self.all_pairs and compares_elements(judge):
                 yield from self._join(items, rows, notes, out, tallies)
             else:
                 bands = self._bands(items, found["listed"])
-                yield from self._cluster(items, rows, bands, notes, out, tallies)
+                rank = ranks_of_leaders(items, found["ordered"]) if found["ordered"] else None
+                yield from self._cluster(items, rows, bands, rank, notes, out, tallies)
             if notes.terms is not None:
                 text = json.dumps(notes.terms.as_dict()).encode()
                 out.add("joined", 0, {"json": np.frombuffer(text, np.uint8)})
         out.add("counts", 0, tallies.packed())
         yield from out.rest()
 
-    def _notes(self, items: I64Array, marks: list[Arrays1D]) -> _GiantNotes:
-        """What becomes of a match."""
+    def _notes(self, items: I64Array, marks: list[Arrays1D], copies: tuple[I64Array, I64Array]) -> _GiantNotes:
+        """What becomes of a match; `copies` are those of each item, itself included, and the references of them."""
         recipe, joined, chances = self.recipe, None, None
         places = self.numbering.places(items)
         if recipe.bands and recipe.traits.slots is Slots.MINHASH:
@@ -104,9 +101,8 @@ class GiantStage:
             joined = JoinedPairs(measure_of(recipe), _BandsByPlace(places, bands))
             tally = PairTally(chance_of(self.plan, self.config.scale), recipe.bands)
             chances = partial(_chances, tally, self.config.scale)
-        return _GiantNotes(
-            len(items), places, self.copies, joined, chances, limit=_AnyNumber() if self.all_pairs else None
-        )
+        limit = _AnyNumber() if self.all_pairs else None
+        return _GiantNotes(len(items), places, copies, joined, chances, limit=limit)
 
     def _bands(self, items: I64Array, listed: list[Arrays1D]) -> list[Groups]:
         """The buckets that the items share, band by band, where they are no sets that could be joined."""
@@ -138,14 +134,13 @@ class GiantStage:
         notes.note_giants(_GiantItems(np.arange(len(items)), store, Verifier(judge, store), 0))
 
     def _cluster(
-        self, items: I64Array, rows: HeldRows, bands: list[Groups], notes: _GiantNotes, out: BatchWriter,
-        tallies: Tallies,
+        self, items: I64Array, rows: HeldRows, bands: list[Groups], rank: I64Array | None, notes: _GiantNotes,
+        out: BatchWriter, tallies: Tallies,
     ) -> Iterator[pa.RecordBatch]:  # fmt: skip
-        """As many matches as clusters need."""
+        """As many matches as clusters need; `rank` is the place of each item in keep order, if that is another."""
         judge, store, config = measure_of(self.recipe).judge(self.config), _stored(rows), self.config
         assert judge is not None
         held = _GiantItems(np.arange(len(items)), store, Verifier(judge, store), int(np.searchsorted(items, 0)))
-        rank = self.rank if len(self.rank) else None
         giants = GiantMatches(judge, notes, config.budget, config.limits, rank, config.cluster == "components")
         large = np.full(len(items), bool(bands))
         led = giants.find(held, bands, large, judge.likeness(*store.whole()) if bands else None)

@@ -17,6 +17,7 @@ from lookalike.types import BoolArray, I64Array
 __all__ = [
     "FIND",
     "LISTED",
+    "SIZED",
     "CountByFile",
     "FindEntries",
     "FindKeepers",
@@ -24,11 +25,26 @@ __all__ = [
     "FindMatches",
     "FindRemoved",
     "FindSizes",
+    "among",
     "pairs_in",
+    "sizes_of",
 ]
 
 FIND = ("found",)
 LISTED = ("listed",)
+SIZED = ("sized",)
+
+
+def among(values: I64Array, known: I64Array) -> BoolArray:
+    """Which of the values are among those that are known, which ascend.
+
+    `np.isin` would sort what is known again for each blob, of which there are as many as tasks.
+    """
+    if not len(known):
+        return np.zeros(len(values), np.bool_)
+    at = np.minimum(np.searchsorted(known, values), len(known) - 1)
+    found: BoolArray = known[at] == values
+    return found
 
 
 @dataclass(frozen=True)
@@ -40,7 +56,7 @@ class FindLeaders:
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         out = BatchWriter(FIND)
         for _, blob in blobs(batches, "copies"):
-            mine = np.isin(blob["items"], self.items)
+            mine = among(blob["items"], self.items)
             if mine.any():
                 out.add("found", 0, {"items": blob["items"][mine], "leaders": blob["leaders"][mine]})
         yield from out.rest()
@@ -55,14 +71,14 @@ class FindLeaders:
 
 @dataclass(frozen=True)
 class FindRemoved:
-    """Looks up which of some leaders go, in a table of keepers."""
+    """Looks up which of some leaders, which ascend, go, in a table of keepers."""
 
     leaders: I64Array
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         out = BatchWriter(FIND)
         for _, blob in blobs(batches, "keepers"):
-            out.add("found", 0, {"leaders": blob["leaders"][np.isin(blob["leaders"], self.leaders)]})
+            out.add("found", 0, {"leaders": blob["leaders"][among(blob["leaders"], self.leaders)]})
         yield from out.rest()
 
     def kept(self, found: list[Arrays1D]) -> BoolArray:
@@ -82,7 +98,7 @@ class FindEntries:
         out = BatchWriter(LISTED)
         for _, blob in blobs(batches, "entries"):
             items, local = told_items([blob])
-            mine = np.isin(items, self.items)[local]
+            mine = among(items, self.items)[local]
             if mine.any():
                 numbers = items[local]
                 bands = np.repeat(np.arange(len(blob["counts"]), dtype=np.uint16), blob["counts"])
@@ -101,7 +117,7 @@ class FindKeepers:
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         out = BatchWriter(FIND)
         for _, blob in blobs(batches, "removed"):
-            mine = np.isin(blob["items"], self.items)
+            mine = among(blob["items"], self.items)
             if mine.any():
                 out.add("found", 0, {"items": blob["items"][mine], "kept": blob["kept"][mine]})
         yield from out.rest()
@@ -116,30 +132,32 @@ class FindKeepers:
 
 @dataclass(frozen=True)
 class FindSizes:
-    """Looks up how many copies some leaders, which ascend, have."""
+    """Looks up how many copies some leaders, which ascend, have, for the task of the giants."""
 
     leaders: I64Array
+    parts: int
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        out = BatchWriter(FIND)
+        out = BatchWriter(SIZED)
         for _, blob in blobs(batches, "copies"):
-            mine = np.isin(blob["leaders"], self.leaders)
+            mine = among(blob["leaders"], self.leaders)
             leaders, place = np.unique(blob["leaders"][mine], return_inverse=True)
             if len(leaders):
                 references = np.bincount(place[blob["items"][mine] < 0], minlength=len(leaders))
                 counts: Arrays1D = {"counts": np.bincount(place), "references": references}
-                out.add("found", 0, counts | {"leaders": leaders})
+                out.add("sized", self.parts, counts | {"leaders": leaders})
         yield from out.rest()
 
-    def sizes(self, found: list[Arrays1D]) -> tuple[I64Array, I64Array]:
-        """The number of items of each, itself included, and of references among them."""
-        sizes, references = np.zeros((2, len(self.leaders)), np.int64)
-        for blob in found:
-            mine = np.searchsorted(self.leaders, blob["leaders"])
-            sizes[mine] += blob["counts"]
-            references[mine] += blob["references"]
-        alone = sizes == 0
-        return np.where(alone, 1, sizes), np.where(alone, self.leaders < 0, references).astype(np.int64)
+
+def sizes_of(leaders: I64Array, sized: list[Arrays1D]) -> tuple[I64Array, I64Array]:
+    """The number of items of each leader, itself included, and of references among them."""
+    sizes, references = np.zeros((2, len(leaders)), np.int64)
+    for blob in sized:
+        mine = np.searchsorted(leaders, blob["leaders"])
+        sizes[mine] += blob["counts"]
+        references[mine] += blob["references"]
+    alone = sizes == 0
+    return np.where(alone, 1, sizes), np.where(alone, leaders < 0, references).astype(np.int64)
 
 
 @dataclass(frozen=True)

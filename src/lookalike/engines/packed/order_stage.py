@@ -14,10 +14,11 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.engines.packed.blobs import Arrays1D, BatchWriter, blobs, by_number, of_one_task
+from lookalike.engines.packed.lookup_stage import among
 from lookalike.engines.packed.numbering import part_of_item
 from lookalike.types import I64Array
 
-__all__ = ["EDGES", "ORDERED", "EdgesOf", "FindOrders", "OrderLeft", "OrderRight"]
+__all__ = ["EDGES", "ORDERED", "EdgesOf", "FindOrders", "OrderLeft", "OrderRight", "ranks_of_leaders"]
 
 ORDERED = ("ordered",)
 EDGES = ("edges",)
@@ -79,25 +80,26 @@ class OrderRight:
 
 @dataclass(frozen=True)
 class FindOrders:
-    """Looks up the order of some leaders, which ascend."""
+    """Looks up the order of some leaders, which ascend, for the task of the giants."""
 
     leaders: I64Array
+    parts: int
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         out = BatchWriter(ORDERED)
-        _, found = of_one_task(batches, ["orders"])
-        for blob in found["orders"]:
-            mine = np.isin(blob["leaders"], self.leaders)
+        for _, blob in blobs(batches, "orders"):
+            mine = among(blob["leaders"], self.leaders)
             if mine.any():
-                out.add("ordered", 0, {name: array[mine] for name, array in blob.items()})
+                out.add("ordered", self.parts, {name: array[mine] for name, array in blob.items()})
         yield from out.rest()
 
-    def ranks(self, found: list[Arrays1D]) -> I64Array:
-        """The place of each leader among them, in the order in which they are kept."""
-        key, best = _Orders(found).of(self.leaders)
-        ranks = np.empty(len(self.leaders), np.int64)
-        ranks[np.lexsort((best, key))] = np.arange(len(ranks))
-        return ranks
+
+def ranks_of_leaders(leaders: I64Array, ordered: list[Arrays1D]) -> I64Array:
+    """The place of each leader among them, in the order in which they are kept."""
+    key, best = _Orders(ordered).of(leaders)
+    ranks = np.empty(len(leaders), np.int64)
+    ranks[np.lexsort((best, key))] = np.arange(len(ranks))
+    return ranks
 
 
 class _Orders:

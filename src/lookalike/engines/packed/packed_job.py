@@ -45,6 +45,7 @@ from lookalike.engines.packed.keep_keys import KeepKeys
 from lookalike.engines.packed.lookup_stage import (
     FIND,
     LISTED,
+    SIZED,
     FindEntries,
     FindLeaders,
     FindMatches,
@@ -224,18 +225,13 @@ class PackedJob:
         if not counts.get("giant_items"):
             return found
         _check_giants(counts["giant_items"], Counter(found.sizes) + Counter(found.reference_sizes))
-        sent = carrier.together(carrier.at(carrier.only(shipped, "rows"), parts), marks)
-        if not self.joins and self.recipe.bands:
-            sent = carrier.together(sent, carrier.map(entries, FindEntries(self._giants(sent), parts), LISTED))
-        # Read again whenever leaders look again, so they are picked out of all that was sent once.
-        found = replace(found, sent=carrier.save("giant rows", sent))
+        found = self._with_giants(found, carrier.at(carrier.only(shipped, "rows"), parts), marks, entries)
         giants = self.join_giants(found, "giants")
-        counted, named, joined = carrier.collect(giants, "counts", "giants", "joined")
+        counted, joined = carrier.collect(giants, "counts", "joined")
         told = Tallies.merged(counted)
         _add_counts(counts, told)
-        items = np.concatenate([blob["items"] for blob in named])
         terms = [json.loads(blob["json"].tobytes()) for blob in joined]
-        found = replace(found, giant_matches=carrier.only(giants, "matches"), giants=items, giant_counts=told)
+        found = replace(found, giant_matches=carrier.only(giants, "matches"), giant_counts=told)
         return replace(found, joined=JoinedTerms.from_dict(terms[0]) if terms else None)
 
     def ship(
@@ -257,32 +253,27 @@ class PackedJob:
         shipped = carrier.save(f"{name}shipped", shipped)
         return carrier.only(candidates, "pairs"), carrier.only(candidates, "marks"), shipped
 
-    def _giant_rank(self, found: PackedMatches, giants: I64Array) -> I64Array:
-        """The place of each giant in keep order; none where that is their own."""
-        if self.keep is None or self.all_pairs:
-            return np.empty(0, np.int64)
-        find = FindOrders(giants)
-        orders = self.carrier.map(self.carrier.exchange(found.orders, self.parts), find, ORDERED)
-        return find.ranks(self.carrier.collect(orders, "ordered")[0])
+    def _with_giants(self, found: PackedMatches, rows: Table, marks: Table, entries: Table) -> PackedMatches:
+        """The same with all that the task of the giants needs.
+
+        That is read again whenever leaders look again, so it is picked out of all that was sent once.
+        """
+        carrier, parts = self.carrier, self.parts
+        named = carrier.map(rows, name_items, ("giants",))
+        giants = np.unique(np.concatenate([blob["items"] for blob in carrier.collect(named, "giants")[0]]))
+        sent = [rows, marks, carrier.map(found.copies, FindSizes(giants, parts), SIZED)]
+        if not self.joins and self.recipe.bands:
+            sent.append(carrier.map(entries, FindEntries(giants, parts), LISTED))
+        if self.keep is not None and not self.all_pairs:
+            sent.append(carrier.map(found.orders, FindOrders(giants, parts), ORDERED))
+        return replace(found, sent=carrier.save("giant rows", carrier.together(*sent)), giants=giants)
 
     def join_giants(self, found: PackedMatches, name: str, *kept: BoolArray) -> Table:
         """The matches of the task of the giants; `kept` is who was kept, each time that leaders looked again."""
         carrier = self.carrier
         assert self.plan is not None, "items are compared"
-        giants = self._giants(found.sent)
-        sizes = FindSizes(giants)
-        copies = sizes.sizes(carrier.collect(carrier.map(found.copies, sizes, FIND), "found")[0])
-        work = GiantStage(
-            self.recipe, self.config, self.parts, self.all_pairs, found.numbering, self.plan, copies,
-            self._giant_rank(found, giants), kept,
-        )  # fmt: skip
+        work = GiantStage(self.recipe, self.config, self.parts, self.all_pairs, found.numbering, self.plan, kept)
         return carrier.save(name, carrier.map(carrier.gather(found.sent), work, giant_stage.KINDS))
-
-    def _giants(self, sent: Table) -> I64Array:
-        """The items whose rows were sent to the task of the giants."""
-        carrier = self.carrier
-        named = carrier.map(carrier.only(sent, "rows"), name_items, ("giants",))
-        return np.unique(np.concatenate([blob["items"] for blob in carrier.collect(named, "giants")[0]]))
 
     def _sample(self, found: PackedMatches, draw: Draw | None, sketched: Table) -> Arrays1D:
         """The sample of the audit, from what was drawn while items were sketched; if that is too little, looked up."""
