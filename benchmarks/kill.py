@@ -4,7 +4,8 @@
 
 A moment is drawn evenly from the time that the undisturbed run took. A stage is killed when it has done about half of
 what it does: the progress that a stage reports counts its steps. What is compared: all files of the run folder; of
-`report.json` everything but times and memory. Nothing of the work folder may be left.
+`report.json` everything but times and memory; of the mark not whether the run made the folder, which nobody knows where
+it was killed between making and marking it. Nothing of the work folder may be left.
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ import tempfile
 import time
 from pathlib import Path
 from typing import Any
+
+from lookalike.io.checksums import unseal
+from lookalike.io.writing.owned import MARK
 
 # Runs `lookalike` and kills itself at a step of a stage: argv = stage, step, arguments of lookalike. The stage "" is
 # never entered; its steps are counted and printed instead.
@@ -64,9 +68,10 @@ def digest(folder: Path) -> dict[str, str]:
         if not path.is_file() or path.name == "report.html":
             continue
         data = path.read_bytes()
-        if path.name == "report.json":
-            report: dict[str, Any] = json.loads(data)
-            data = json.dumps({name: value for name, value in report.items() if name not in _OF_THE_RUN}).encode()
+        if path.name in ("report.json", MARK):
+            told: dict[str, Any] = unseal(data.decode()) if path.name == MARK else json.loads(data)
+            left_out = ("made",) if path.name == MARK else _OF_THE_RUN
+            data = json.dumps({name: value for name, value in told.items() if name not in left_out}).encode()
         found[str(path.relative_to(folder))] = hashlib.sha256(data).hexdigest()
     return found
 
@@ -116,9 +121,11 @@ def main() -> None:
                     bad += 1
                     print(f"killed {what}: resuming failed with {resumed.returncode}")
                     continue
-            same = digest(run) == whole
-            bad += not same
-            print(f"killed {what}: " + ("" if killed else "had finished; ") + ("identical" if same else "DIFFERENT"))
+            found = digest(run)
+            differ = sorted(name for name in found.keys() | whole.keys() if found.get(name) != whole.get(name))
+            bad += bool(differ)
+            told = f"DIFFERENT: {', '.join(differ)}" if differ else "identical"
+            print(f"killed {what}: " + ("" if killed else "had finished; ") + told)
         print(f"{len(trials)} trials, {bad} bad")
         sys.exit(bool(bad))
     finally:

@@ -393,3 +393,13 @@ def test_results_that_were_moved_to_their_places_stay_there(
     assert done.code == 0, done.err
     assert digest(tmp_path / "run" / "kept") == before != {}
     assert not (tmp_path / "run" / "work").exists()
+
+
+def test_what_a_kill_at_the_very_end_leaves_of_the_work_is_removed(run: Run, crawl: Path, tmp_path: Path) -> None:
+    """The mark of the work folder is the last file of it that goes, and the folder goes after that."""
+    command = ["dedup", crawl, "-o", tmp_path / "run", *OPTIONS]
+    assert run(*command).code == 0
+    whole = digest(tmp_path / "run")
+    OwnedFolder(tmp_path / "run" / "work", "work").begin()
+    assert "nothing left to do" in run(*command, "--resume").err
+    assert digest(tmp_path / "run") == whole

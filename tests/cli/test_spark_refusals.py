@@ -14,7 +14,7 @@ REFUSED = {
     "memory": (["--memory", "1GB"], "memory does not go with --engine spark"),
     "limit": (["--limit", "5"], "limit does not go with --engine spark: give it fewer files"),
     "workdir": (["--workdir", "w"], "name a folder that all machines reach with --work"),
-    "against": (["--against", "b.jsonl"], "against does not go with --engine spark"),
+    "an index": (["--against", "redis://localhost/0"], "an index is looked up by one machine"),
     "edges": (["--edges", "a,b"], "edges does not go with --engine spark"),
     "unit": (["--unit", "line"], "unit is not supported on Spark yet"),
     "format": (["--format", "npy"], "Spark reads parquet, jsonl"),

@@ -144,7 +144,7 @@ class RunFolder:
             raise OutputError(f"{self.path} exists; use --overwrite to replace it")
 
     def check_same(self, what: dict[str, Any]) -> None:
-        """Refuse to take a finished run for another one."""
+        """Refuse to take a finished run for another one, and remove what a kill at its very end left of its work."""
         file = self.path / RUN
         try:
             before = unseal(file.read_text(encoding="utf-8"))
@@ -153,6 +153,7 @@ class RunFolder:
             raise OutputError(f"{file} cannot be read ({error}): start again with --overwrite") from error
         if changed:
             raise OptionError(f"the run in {self.path} is finished and was another one: {changed}; see --overwrite")
+        Work(self.work_folder).remove()
 
     def open(self, what: dict[str, Any], results: Iterable[str] = ()) -> None:
         """Begin to write a run that is done, from what is in memory."""

@@ -10,6 +10,8 @@ import pytest
 import lookalike
 import lookalike.spark
 from tests.engines.packed.test_other_measures import bags, bits, vectors, with_groups
+from tests.engines.packed.test_packed_containment import OPTIONS as CONTAINMENT
+from tests.engines.packed.test_packed_containment import nested
 from tests.engines.spark.test_spark_dedup import plain, rows_of
 from tests.engines.spark.test_spark_pairs import rows, told
 from tests.templates import templates
@@ -47,6 +49,22 @@ def test_removed_items_are_those_of_the_local_engine(spark: SparkSession, case: 
     found = lookalike.spark.dedup(spark.createDataFrame(table), **options)
     assert plain(found.removed) == rows_of(local.removed)
     assert len(found) < len(items)
+    assert told(found.report)["certificate"] == told(local.report)["certificate"]
+
+
+def test_containment_says_what_is_inside_what(spark: SparkSession) -> None:
+    table = nested(4).append_column("id", pa.array([f"id {(i * 37) % 101:03}" for i in range(len(nested(4)))]))
+    table = table.sort_by("id")
+    own, other = table.slice(0, len(table) // 2), table.slice(len(table) // 2)
+    options: dict[str, Any] = CONTAINMENT | {"id": "id", "keep": "longest"}
+    local = lookalike.dedup(own, against=other, **options)
+    frames = (spark.createDataFrame(each).repartition(2) for each in (own, other))
+    found = lookalike.spark.dedup(next(frames), against=next(frames), **options)
+    assert plain(found.removed) == rows_of(local.removed)
+    assert {row["relation"] for row in local.removed.to_pylist()} == {"contains", "inside"}
+    assert found.pairs.columns == local.pairs.column_names
+    assert plain(found.pairs) == rows_of(local.pairs)
+    assert plain(found.clusters) == rows_of(local.clusters)
     assert told(found.report)["certificate"] == told(local.report)["certificate"]
 
 

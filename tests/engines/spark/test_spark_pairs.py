@@ -84,7 +84,6 @@ def test_errors_of_tasks_are_one_line(spark: SparkSession) -> None:
 UNSUPPORTED: dict[str, tuple[dict[str, Any], str]] = {
     "verify": ({"verify": "sketch"}, "verify is not supported on Spark yet"),
     "verify by text": ({"verify": "text"}, "verify is not supported on Spark yet"),
-    "measure": ({"measure": "containment"}, "containment is not supported on Spark yet"),
     "memory": ({"memory": "1GB"}, "memory is for runs on one machine"),
     "a name": ({"tresholt": 0.5}, "did you mean 'threshold'"),
 }

@@ -31,7 +31,7 @@ from lookalike.engines.local.store.stored_rows import StoredRows
 from lookalike.engines.packed.blobs import Arrays1D, BatchWriter, by_number, of_one_task
 from lookalike.engines.packed.lookup_stage import sizes_of
 from lookalike.engines.packed.numbering import Numbering, part_of_item
-from lookalike.engines.packed.order_stage import ranks_of_leaders
+from lookalike.engines.packed.order_stage import SIZES, in_keep_order, orders_of
 from lookalike.engines.packed.ship_stage import read_rows
 from lookalike.engines.packed.tallies import Tallies
 from lookalike.measure_table import Slots
@@ -77,12 +77,13 @@ class GiantStage:
             notes = self._notes(items, found["marks"], sizes_of(items, found["sized"]))
             judge = measure_of(self.recipe).judge(self.config)
             assert judge is not None
+            sizes = np.diff(rows.offsets) if self.recipe.traits.directed else None
             if self.all_pairs and compares_elements(judge):
-                yield from self._join(items, rows, notes, out, tallies)
+                yield from self._join(items, rows, sizes, notes, out, tallies)
             else:
                 bands = self._bands(items, found["listed"])
-                rank = ranks_of_leaders(items, found["ordered"]) if found["ordered"] else None
-                yield from self._cluster(items, rows, bands, rank, notes, out, tallies)
+                rank = _rank(items, found["ordered"], sizes)
+                yield from self._cluster(items, rows, bands, rank, sizes, notes, out, tallies)
             if notes.terms is not None:
                 text = json.dumps(notes.terms.as_dict()).encode()
                 out.add("joined", 0, {"json": np.frombuffer(text, np.uint8)})
@@ -119,9 +120,10 @@ class GiantStage:
         return found
 
     def _join(
-        self, items: I64Array, rows: HeldRows, notes: _GiantNotes, out: BatchWriter, tallies: Tallies
-    ) -> Iterator[pa.RecordBatch]:
-        """All matches."""
+        self, items: I64Array, rows: HeldRows, sizes: I64Array | None, notes: _GiantNotes, out: BatchWriter,
+        tallies: Tallies,
+    ) -> Iterator[pa.RecordBatch]:  # fmt: skip
+        """All matches; `sizes` are there where a pair has a direction."""
         judge, store = measure_of(self.recipe).judge(self.config), _stored(rows)
         assert judge is not None and compares_elements(judge), "only sets are joined"
         room = self.config.budget.join(len(items), rows_in_file=False)
@@ -129,13 +131,15 @@ class GiantStage:
         for done in Verifier(judge, store).verified(join.pairs()):
             tallies.add("candidates", done.compared)
             notes.offer(done.left, done.right, done.similarity)
-            add_sure(items[done.left], items[done.right], done.similarity, GIANT, self.parts, out, tallies)
+            both = None if sizes is None else (sizes[done.left], sizes[done.right])
+            add_sure(items[done.left], items[done.right], done.similarity, GIANT, self.parts, out, both)
+            tallies.add("matches", len(done.left))
             yield from out.full()
         notes.note_giants(_GiantItems(np.arange(len(items)), store, Verifier(judge, store), 0))
 
     def _cluster(
-        self, items: I64Array, rows: HeldRows, bands: list[Groups], rank: I64Array | None, notes: _GiantNotes,
-        out: BatchWriter, tallies: Tallies,
+        self, items: I64Array, rows: HeldRows, bands: list[Groups], rank: I64Array | None, sizes: I64Array | None,
+        notes: _GiantNotes, out: BatchWriter, tallies: Tallies,
     ) -> Iterator[pa.RecordBatch]:  # fmt: skip
         """As many matches as clusters need; `rank` is the place of each item in keep order, if that is another."""
         judge, store, config = measure_of(self.recipe).judge(self.config), _stored(rows), self.config
@@ -153,8 +157,20 @@ class GiantStage:
         unexamined = sum(int(each.leading.unexamined.sum()) for each in led)
         tallies.add("unexamined_items", notes.counts.unexamined_items + unexamined)
         for left, right, similarity in notes.unique():
-            add_sure(items[left], items[right], similarity, GIANT, self.parts, out, tallies)
+            both = None if sizes is None else (sizes[left], sizes[right])
+            add_sure(items[left], items[right], similarity, GIANT, self.parts, out, both)
+            tallies.add("matches", len(left))
             yield from out.full()
+
+
+def _rank(items: I64Array, ordered: list[Arrays1D], sizes: I64Array | None) -> I64Array | None:
+    """The place of each item in keep order, where that is not their own."""
+    if not ordered and sizes is None:
+        return None
+    keys, best = orders_of(items, ordered) if ordered else (None, items)
+    rank = np.empty(len(items), np.int64)
+    rank[in_keep_order(best, keys, sizes)] = np.arange(len(items))
+    return rank
 
 
 def name_items(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -268,13 +284,19 @@ def _chances(tally: PairTally, scale: Scale, similarity: F64Array) -> F64Array:
 
 def add_sure(
     a: I64Array, b: I64Array, similarity: F64Array, origin: int, parts: int, out: BatchWriter,
-    tallies: Tallies | None = None,
+    sizes: tuple[I64Array, I64Array] | None = None,
 ) -> None:  # fmt: skip
-    """Matches that no band found, but a join of giants, or the audit; to the task of the smaller item."""
+    """Matches that no band found, but a join of giants, or the audit; to the task of the smaller item.
+
+    The sizes of both items are told where a pair has a direction.
+    """
     left, right = np.minimum(a, b), np.maximum(a, b)
     for each, mine in by_number(part_of_item(left, parts)):
         arrays: Arrays1D = {"left": left[mine], "right": right[mine], "similarity": similarity[mine]}
+        if sizes is not None:
+            turned = (a != left)[mine]
+            one, other = (each_size[mine] for each_size in sizes)
+            told = np.where(turned, other, one), np.where(turned, one, other)
+            arrays |= dict(zip(SIZES, told, strict=True))
         none = {"hits": np.zeros(len(mine), np.uint16), "bands": np.empty(0, np.uint16)}
         out.add("matches", each, arrays | none | {"origin": np.array([origin], np.uint8)})
-    if tallies is not None:
-        tallies.add("matches", len(left))

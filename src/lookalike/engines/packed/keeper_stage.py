@@ -17,8 +17,9 @@ from lookalike.cluster.components import components
 from lookalike.cluster.representative import representatives
 from lookalike.engines.packed.blobs import Arrays1D, BatchWriter, blobs, by_number, of_one_task
 from lookalike.engines.packed.numbering import Numbering, part_of_item
+from lookalike.engines.packed.order_stage import in_keep_order
 from lookalike.engines.packed.tallies import Tallies
-from lookalike.types import F64Array, I64Array
+from lookalike.types import I64Array
 
 __all__ = [
     "KEEPERS",
@@ -49,7 +50,7 @@ class KeeperStage:
         out = BatchWriter(KEEPERS)
         if found["edges"]:
             edges = {name: np.concatenate([blob[name] for blob in found["edges"]]) for name in found["edges"][0]}
-            leaders, best, one, other = _in_keep_order(edges)
+            leaders, best, sizes, one, other = _in_keep_order(edges)
             earlier, later = np.minimum(one, other), np.maximum(one, other)
             if self.connected:
                 keeper = components(len(leaders), [(earlier, later)])
@@ -60,31 +61,38 @@ class KeeperStage:
                 keeper, similarity = representatives(len(leaders), [walked])
             removed = np.flatnonzero(keeper != np.arange(len(leaders)))
             kept = keeper[removed]
-            self._add(leaders[removed], leaders[kept], best[kept], similarity[removed], out)
+            chosen: Arrays1D = {"leaders": leaders[removed], "kept": leaders[kept], "best": best[kept]}
+            chosen |= {"similarity": similarity[removed]}
+            if sizes is not None:
+                chosen["contains"] = (sizes[removed] > sizes[kept]).astype(np.uint8)
+            self._add(chosen, out)
         yield from out.rest()
 
-    def _add(self, leaders: I64Array, kept: I64Array, best: I64Array, similarity: F64Array, out: BatchWriter) -> None:
+    def _add(self, chosen: Arrays1D, out: BatchWriter) -> None:
         """To the task of the leader; where similarities are to be looked up, to that of the smaller of both."""
-        by = np.minimum(leaders, kept) if self.connected else leaders
+        by = np.minimum(chosen["leaders"], chosen["kept"]) if self.connected else chosen["leaders"]
         for each, mine in by_number(part_of_item(by, self.parts)):
-            arrays: Arrays1D = {"leaders": leaders[mine], "kept": kept[mine], "best": best[mine]}
-            out.add("keepers", each, arrays | {"similarity": similarity[mine]})
+            out.add("keepers", each, {name: array[mine] for name, array in chosen.items()})
 
 
-def _in_keep_order(edges: Arrays1D) -> tuple[I64Array, I64Array, I64Array, I64Array]:
-    """(leaders in keep order, the best copy of each, both ends of each edge by their places in that order)."""
+def _in_keep_order(edges: Arrays1D) -> tuple[I64Array, I64Array, I64Array | None, I64Array, I64Array]:
+    """(leaders in keep order, the best copy and size of each, both ends of each edge by their places in that order)."""
     both = np.concatenate([edges["left"], edges["right"]])
     leaders, first, back = np.unique(both, return_index=True, return_inverse=True)
-    if "left_key" not in edges:
-        one, other = back.reshape(2, -1)
-        return leaders, leaders, one, other
-    key = np.concatenate([edges["left_key"], edges["right_key"]])[first]
-    best = np.concatenate([edges["left_best"], edges["right_best"]])[first]
-    order = np.lexsort((best, key))
+
+    def of_leaders(name: str) -> I64Array | None:
+        if f"left_{name}" not in edges:
+            return None
+        found: I64Array = np.concatenate([edges[f"left_{name}"], edges[f"right_{name}"]])[first]
+        return found
+
+    best, keys, sizes = of_leaders("best"), of_leaders("key"), of_leaders("size")
+    best = leaders if best is None else best
+    order = in_keep_order(best, keys, sizes)
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
     one, other = place[back].reshape(2, -1)
-    return leaders[order], best[order], one, other
+    return leaders[order], best[order], None if sizes is None else sizes[order], one, other
 
 
 @dataclass(frozen=True)
@@ -130,10 +138,14 @@ class SimilarStage:
 
 @dataclass(frozen=True)
 class RemovedStage:
-    """All items that go, each with the one that stays for it: copies of what goes, and all copies but the best."""
+    """All items that go, each with the one that stays for it: copies of what goes, and all copies but the best.
+
+    Where a pair has a direction, it is told of each whether it contains what it goes for, as it can a reference.
+    """
 
     parts: int
     identical: float
+    directed: bool
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         _, found = of_one_task(batches, ["keepers", "copies"])
@@ -142,8 +154,15 @@ class RemovedStage:
         leaders = np.concatenate([none, *(blob["leaders"] for blob in found["keepers"])])
         kept = np.concatenate([none, *(blob["best"] for blob in found["keepers"])])
         similarity = np.concatenate([zero, *(blob["similarity"] for blob in found["keepers"])])
+        # Nothing contains its keeper but where a pair has a direction.
+        contains = np.concatenate(
+            [
+                np.empty(0, np.uint8),
+                *(b.get("contains", np.zeros(len(b["leaders"]), np.uint8)) for b in found["keepers"]),
+            ]
+        )
         order = np.argsort(leaders)
-        leaders, kept, similarity = leaders[order], kept[order], similarity[order]
+        leaders, kept, similarity, contains = leaders[order], kept[order], similarity[order], contains[order]
         led, items, best = (
             np.concatenate([none, *(blob[name] for blob in found["copies"])]) for name in ("leaders", "items", "best")
         )
@@ -154,6 +173,8 @@ class RemovedStage:
         at, goes = at[copies], goes[copies]
         where = np.where(goes, kept[at], best[copies]) if len(leaders) else best[copies]
         alike = np.where(goes, similarity[at], self.identical) if len(leaders) else np.full(len(copies), self.identical)
+        larger = np.where(goes, contains[at], 0) if len(leaders) else np.zeros(len(copies))
+        larger = np.concatenate([contains[alone], larger]).astype(np.uint8)
         items = np.concatenate([leaders[alone], items[copies]])
         where = np.concatenate([kept[alone], where])
         alike = np.concatenate([similarity[alone], alike])
@@ -161,7 +182,8 @@ class RemovedStage:
         tallies.add("removed", int(own.sum()))
         tallies.add("removed_against", int((where[own] < 0).sum()))
         for each, mine in by_number(part_of_item(where, self.parts)):
-            out.add("removed", each, {"items": items[mine], "kept": where[mine], "similarity": alike[mine]})
+            arrays: Arrays1D = {"items": items[mine], "kept": where[mine], "similarity": alike[mine]}
+            out.add("removed", each, arrays | {"contains": larger[mine]} if self.directed else arrays)
             yield from out.full()
         out.add("counts", 0, tallies.packed())
         yield from out.rest()

@@ -2,7 +2,8 @@
 
     matches ── by left leader ── order of the left ── by right leader ── order of the right ──▶ edges
 
-The order of a leader is that of the best of its copies: a number (`keep_keys.py`) and the item.
+The order of a leader is that of the best of its copies: a number (`keep_keys.py`) and the item. Where the smaller of
+two items is inside the larger one, it can only go for that: then the larger ones come first, whatever the number.
 """
 
 from __future__ import annotations
@@ -14,13 +15,26 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.engines.packed.blobs import Arrays1D, BatchWriter, blobs, by_number, of_one_task
+from lookalike.engines.packed.keep_keys import BEFORE_ALL
 from lookalike.engines.packed.lookup_stage import among
 from lookalike.engines.packed.numbering import part_of_item
 from lookalike.types import I64Array
 
-__all__ = ["EDGES", "ORDERED", "EdgesOf", "FindOrders", "OrderLeft", "OrderRight", "ranks_of_leaders"]
+__all__ = [
+    "EDGES",
+    "ORDERED",
+    "SIZES",
+    "EdgesOf",
+    "FindOrders",
+    "OrderLeft",
+    "OrderRight",
+    "in_keep_order",
+    "orders_of",
+]
 
 ORDERED = ("ordered",)
+# What matches have beside them where a pair has a direction: how large both items are.
+SIZES = ("left_size", "right_size")
 EDGES = ("edges",)
 
 
@@ -33,7 +47,7 @@ class EdgesOf:
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         out = BatchWriter(EDGES)
         for task, blob in blobs(batches, "matches"):
-            out.add("edges", 0 if self.one else task, {name: blob[name] for name in ("left", "right", "similarity")})
+            out.add("edges", 0 if self.one else task, _edges(blob))
             yield from out.full()
         yield from out.rest()
 
@@ -51,7 +65,7 @@ class OrderLeft:
         for blob in found["matches"]:
             left = orders.of(blob["left"])
             for each, mine in by_number(part_of_item(blob["right"], self.parts)):
-                edges = {name: blob[name][mine] for name in ("left", "right", "similarity")}
+                edges = {name: array[mine] for name, array in _edges(blob).items()}
                 out.add("ordered", each, edges | {"left_key": left[0][mine], "left_best": left[1][mine]})
             yield from out.full()
         yield from out.rest()
@@ -94,12 +108,25 @@ class FindOrders:
         yield from out.rest()
 
 
-def ranks_of_leaders(leaders: I64Array, ordered: list[Arrays1D]) -> I64Array:
-    """The place of each leader among them, in the order in which they are kept."""
-    key, best = _Orders(ordered).of(leaders)
-    ranks = np.empty(len(leaders), np.int64)
-    ranks[np.lexsort((best, key))] = np.arange(len(ranks))
-    return ranks
+def orders_of(leaders: I64Array, ordered: list[Arrays1D]) -> tuple[I64Array, I64Array]:
+    """(number, best copy) of leaders, all of which were found."""
+    return _Orders(ordered).of(leaders)
+
+
+def in_keep_order(best: I64Array, keys: I64Array | None, sizes: I64Array | None) -> I64Array:
+    """The places of leaders in the order in which they are kept: by their best copies, their numbers and their sizes.
+
+    Numbers and sizes are there where they count. References are kept before all others.
+    """
+    columns = [best] if keys is None else [best, keys]
+    if sizes is not None:
+        columns.append(np.where(best < 0, BEFORE_ALL, -sizes))
+    return np.lexsort(columns)
+
+
+def _edges(matches: Arrays1D) -> Arrays1D:
+    """What is told of matches where keepers are chosen."""
+    return {name: matches[name] for name in ("left", "right", "similarity", *SIZES) if name in matches}
 
 
 class _Orders:

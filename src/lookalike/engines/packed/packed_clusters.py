@@ -67,7 +67,7 @@ def find_clusters(job: PackedJob, found: PackedMatches) -> PackedClusters:
     if job.config.cluster == "components":
         keepers = _similar_keepers(job, found, keepers)
     both = job.carrier.together(keepers, found.copies)
-    work = RemovedStage(job.parts, job.config.scale.identical)
+    work = RemovedStage(job.parts, job.config.scale.identical, job.recipe.traits.directed)
     removed = job.carrier.save("removed", job.carrier.map(job.carrier.exchange(both, job.parts), work, REMOVED))
     found.counts.update({"removed": 0} | Tallies.merged(job.carrier.collect(removed, "counts")[0]))
     return PackedClusters(job.carrier.only(removed, "removed"), found)

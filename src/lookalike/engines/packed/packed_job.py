@@ -189,7 +189,7 @@ class PackedJob:
         counted = Tallies.merged(carrier.collect(carrier.map(both, count_pairs, COUNTED), "counts")[0])
         found.counts["pairs"] = counted.get("pairs", 0) + found.counts.get("within", 0)
         self.config.limits.check_pairs(found.counts["pairs"])
-        return both, UnfoldRight(self.config.scale.identical)
+        return both, UnfoldRight(self.config.scale.identical, self.recipe.traits.directed)
 
     def _meet(self, entries: Table, counts: dict[str, int]) -> Table:
         """The pairs that share a bucket, and identical items under their first."""
@@ -224,7 +224,7 @@ class PackedJob:
         found = replace(found, matches=carrier.only(matches, "matches"), audited=audited)
         if not counts.get("giant_items"):
             return found
-        _check_giants(counts["giant_items"], Counter(found.sizes) + Counter(found.reference_sizes))
+        self._check_giants(counts["giant_items"], Counter(found.sizes) + Counter(found.reference_sizes))
         found = self._with_giants(found, carrier.at(carrier.only(shipped, "rows"), parts), marks, entries)
         giants = self.join_giants(found, "giants")
         counted, joined = carrier.collect(giants, "counts", "joined")
@@ -274,6 +274,33 @@ class PackedJob:
         assert self.plan is not None, "items are compared"
         work = GiantStage(self.recipe, self.config, self.parts, self.all_pairs, found.numbering, self.plan, kept)
         return carrier.save(name, carrier.map(carrier.gather(found.sent), work, giant_stage.KINDS))
+
+    def _sizes(self, found: PackedMatches, pairs: I64Array) -> tuple[I64Array, I64Array]:
+        """How many elements both items of a few pairs have."""
+        items, rows, _ = read_rows(self._look_up(found.rows, found.numbering, found.numbering.places(np.unique(pairs))))
+        sizes = np.diff(rows.offsets)
+        return sizes[np.searchsorted(items, pairs[0])], sizes[np.searchsorted(items, pairs[1])]
+
+    def _check_giants(self, giants: int, sizes: Mapping[int, int]) -> None:
+        """Refuse more giants than one task can hold."""
+        mean = sum(size * many for size, many in sizes.items()) / max(1, sum(sizes.values()))
+        held = giants * mean * 8
+        if held <= _GIANT_BYTES:
+            return
+        assert self.plan is not None, "items are compared"
+        what, instead = (
+            "are in buckets too large to compare pair by pair",
+            ("a longer shingle or a higher threshold makes fewer of them, and one machine takes any number"),
+        )
+        if self.plan.exhaustive:
+            what, instead = (
+                f"are all compared with one another by {self.config.scale.measure}",
+                ("one machine takes any number"),
+            )
+        raise InputError(
+            f"{giants:,} items, about {held / 1e9:.1f} GB of sets, {what}, and on Spark one task does that, up to "
+            f"{_GIANT_BYTES / 1e9:.1f} GB: {instead}"
+        )
 
     def _sample(self, found: PackedMatches, draw: Draw | None, sketched: Table) -> Arrays1D:
         """The sample of the audit, from what was drawn while items were sketched; if that is too little, looked up."""
@@ -329,21 +356,11 @@ class PackedJob:
             return found
         pairs, at = np.unique(np.stack([left[missed], right[missed]]), axis=1, return_index=True)
         out = BatchWriter(verify_stage.KINDS)
-        add_sure(pairs[0], pairs[1], audited.similarities[missed][at], AUDIT, self.parts, out)
+        sizes = self._sizes(found, pairs) if self.recipe.traits.directed else None
+        add_sure(pairs[0], pairs[1], audited.similarities[missed][at], AUDIT, self.parts, out, sizes)
         more = carrier.only(carrier.made(list(out.rest()), verify_stage.KINDS), "matches")
         counts["audit_matches"] = pairs.shape[1]
         return replace(found, audit_matches=more)
-
-
-def _check_giants(giants: int, sizes: Mapping[int, int]) -> None:
-    """Refuse more giants than one task can hold."""
-    mean = sum(size * many for size, many in sizes.items()) / max(1, sum(sizes.values()))
-    if giants * mean * 8 > _GIANT_BYTES:
-        raise InputError(
-            f"{giants:,} items, about {giants * mean * 8 / 1e9:.1f} GB of sets, are in buckets too large to compare "
-            f"pair by pair, and on Spark one task compares them, up to {_GIANT_BYTES / 1e9:.1f} GB: a longer shingle "
-            "or a higher threshold makes fewer of them, and one machine takes any number"
-        )
 
 
 def _add_counts(counts: dict[str, int], more: dict[str, int]) -> None:

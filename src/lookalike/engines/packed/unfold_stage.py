@@ -4,6 +4,9 @@
 
 Two exchanges, since a match stands where its left leader is, and the copies of the right one are elsewhere. Pairs of
 identical items come from the copies alone.
+
+Where a pair has a direction, the smaller of both items is the left one, and it is told how much of the larger is inside
+it, too.
 """
 
 from __future__ import annotations
@@ -16,8 +19,10 @@ import pyarrow as pa
 
 from lookalike.engines.packed.blobs import Arrays1D, BatchWriter, by_number, of_one_task
 from lookalike.engines.packed.numbering import of_references, part_of_item
+from lookalike.engines.packed.order_stage import SIZES
 from lookalike.engines.packed.tallies import Tallies
-from lookalike.types import F64Array, I64Array
+from lookalike.types import I64Array
+from lookalike.verify.containment import reversed_share
 
 __all__ = ["COUNTED", "HALF", "WHOLE", "UnfoldLeft", "UnfoldRight", "count_pairs"]
 
@@ -38,9 +43,10 @@ class UnfoldLeft:
         halves, folds = _read(batches, "matches")
         out = BatchWriter(HALF)
         for blob in halves:
+            told = {name: blob[name] for name in ("right", "similarity", *SIZES) if name in blob}
             for which, item in folds.spread(blob["left"]):
-                right = blob["right"][which]
-                yield from _sent(right, item, right, blob["similarity"][which], self.parts, out)
+                halves_of = {name: array[which] for name, array in told.items()}
+                yield from _sent(halves_of | {"left": item}, self.parts, out)
         yield from out.rest()
 
 
@@ -49,25 +55,41 @@ class UnfoldRight:
     """Puts in the copies of right leaders, and the pairs of identical items, of which each has this similarity."""
 
     identical: float
+    directed: bool = False
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         halves, folds = _read(batches, "half")
         out = BatchWriter(WHOLE)
         for blob in halves:
+            told = {name: blob[name] for name in ("left", "similarity", *SIZES) if name in blob}
             for which, item in folds.spread(blob["right"]):
-                yield from self._listed(blob["left"][which], item, blob["similarity"][which], out)
+                yield from self._listed({name: array[which] for name, array in told.items()} | {"right": item}, out)
         for which, other in folds.spread(folds.leaders):
             item = folds.items[which]
-            mine = (item < other) & ~of_references(item, other)
-            yield from self._listed(item[mine], other[mine], np.full(int(mine.sum()), self.identical), out)
+            mine = item < other
+            alike = np.full(int(mine.sum()), self.identical)
+            yield from self._listed({"left": item[mine], "right": other[mine], "similarity": alike}, out)
         yield from out.rest()
 
-    def _listed(self, a: I64Array, b: I64Array, similarity: F64Array, out: BatchWriter) -> Iterator[pa.RecordBatch]:
-        asked = ~of_references(a, b)
-        a, b, similarity = a[asked], b[asked], similarity[asked]
+    def _listed(self, pairs: Arrays1D, out: BatchWriter) -> Iterator[pa.RecordBatch]:
+        asked = ~of_references(pairs["left"], pairs["right"])
+        pairs = {name: array[asked] for name, array in pairs.items()}
+        a, b, similarity = (pairs[name] for name in ("left", "right", "similarity"))
         if len(a):
-            out.add("listed", 0, {"left": np.minimum(a, b), "right": np.maximum(a, b), "similarity": similarity})
+            listed: Arrays1D = {"left": np.minimum(a, b), "right": np.maximum(a, b), "similarity": similarity}
+            out.add("listed", 0, self._turned(listed, pairs) if self.directed else listed)
             yield from out.full()
+
+    @staticmethod
+    def _turned(listed: Arrays1D, pairs: Arrays1D) -> Arrays1D:
+        """The same pairs, the smaller item first; those without sizes are of identical items."""
+        similarity = listed["similarity"]
+        if SIZES[0] not in pairs:
+            return listed | {"reversed": similarity}
+        a, b, sizes = pairs["left"], pairs["right"], [pairs[name] for name in SIZES]
+        smaller = np.where(sizes[0] < sizes[1], a, np.where(sizes[0] > sizes[1], b, listed["left"]))
+        share = reversed_share(similarity, np.minimum(*sizes), np.maximum(*sizes))
+        return {"left": smaller, "right": np.where(smaller == a, b, a), "similarity": similarity, "reversed": share}
 
 
 def count_pairs(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -130,10 +152,8 @@ def _read(batches: Iterator[pa.RecordBatch], kind: str) -> tuple[list[Arrays1D],
     return found[kind], _FoldedItems(leader[order], item[order])
 
 
-def _sent(
-    by: I64Array, left: I64Array, right: I64Array, similarity: F64Array, parts: int, out: BatchWriter
-) -> Iterator[pa.RecordBatch]:
-    """Matches, to the task of the items that they go by."""
-    for each, mine in by_number(part_of_item(by, parts)):
-        out.add("half", each, {"left": left[mine], "right": right[mine], "similarity": similarity[mine]})
+def _sent(halves: Arrays1D, parts: int, out: BatchWriter) -> Iterator[pa.RecordBatch]:
+    """Matches, to the task of their right leaders."""
+    for each, mine in by_number(part_of_item(halves["right"], parts)):
+        out.add("half", each, {name: array[mine] for name, array in halves.items()})
         yield from out.full()

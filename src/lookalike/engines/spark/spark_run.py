@@ -86,7 +86,6 @@ def run_on_spark(
         items = collection.items
         check_options(config, items.form)
         config = replace(config, measure=config.measure or form_named(items.form).measure)
-        _check_items(config, items)
         source.check_ids()
         if other is not None:
             other.check_ids()
@@ -135,12 +134,6 @@ def check_supported(config: Config) -> None:
     for name, given in unsupported.items():
         if given:
             raise OptionError(f"{name} is not supported on Spark yet: leave it out, or run it on one machine")
-
-
-def _check_items(config: Config, items: Items) -> None:
-    """Refuse what this engine does not do yet with items of this form, before any of them is read as a whole."""
-    if items.recipe.traits.directed:
-        raise OptionError(f"{config.measure} is not supported on Spark yet: run it on one machine")
 
 
 def _references(given: DataFrame | SparkFiles, config: Config, carrier: SparkCarrier) -> FrameSource:

@@ -41,14 +41,18 @@ __all__ = [
 def listed_pairs(run: SparkFound) -> DataFrame:
     """All pairs of items, as `lookalike.pairs` has them."""
     found, column = run.found, run.config.scale.column
+    functions, told, directed = spark_functions(), ["a", "b", column], run.config.scale.is_directed
+    columns = pa.schema([("a", pa.int64()), ("b", pa.int64()), (column, pa.float64())])
+    if directed:
+        # How much of the larger is in the smaller, as well.
+        columns = columns.append(pa.field("b_in_a", pa.float64()))
+        told.append("b_in_a")
     with settings(run.session), plain_errors():
         listed, work = run.job.unfold(found)
-        columns = pa.schema([("a", pa.int64()), ("b", pa.int64()), (column, pa.float64())])
         pairs = run.carrier.mapped(listed, partial(_pairs, work, found.numbering, run.config.scale, columns), columns)
-    functions, told = spark_functions(), ["a", "b", column]
-    if run.against is not None:
-        pairs = pairs.withColumn("a_against", functions.col("a") < found.numbering.references)
-        told.append("a_against")
+    for name in () if run.against is None else ("a", "b") if directed else ("a",):
+        pairs = pairs.withColumn(f"{name}_against", functions.col(name) < found.numbering.references)
+        told.append(f"{name}_against")
     named = _named(run, pairs, ("a", "b"), told, {"a": "a_", "b": "b_"})
     if run.config.id is None or run.source.by_id:
         return named
@@ -56,6 +60,9 @@ def listed_pairs(run: SparkFound) -> DataFrame:
     turned = functions.col("a") > functions.col("b")
     if run.against is not None:
         turned = turned & ~functions.col("a_against")
+    if directed:
+        # Unless it is inside the other: then that is told by `a`.
+        turned = turned & (functions.col(column) == functions.col("b_in_a"))
     one, other = functions.when(turned, named["b"]), functions.when(turned, named["a"])
     return named.select(one.otherwise(named["a"]).alias("a"), other.otherwise(named["b"]).alias("b"), *told[2:])
 
@@ -64,11 +71,16 @@ def removed_items(run: SparkFound) -> DataFrame:
     """Every removed item: its id, the id that is kept in its place, and how similar they are."""
     assert run.clusters is not None
     column = run.config.scale.column
-    columns = pa.schema([("id", pa.int64()), ("kept", pa.int64()), (column, pa.float64())])
+    columns, told = (
+        pa.schema([("id", pa.int64()), ("kept", pa.int64()), (column, pa.float64())]),
+        ["id", "kept", column],
+    )
+    if run.config.scale.is_directed:
+        columns = columns.append(pa.field("relation", pa.string()))
+        told.append("relation")
     rows = run.carrier.mapped(
         run.clusters.removed, partial(_removed, run.found.numbering, run.config.scale, columns), columns
     )
-    told = ["id", "kept", column]
     if run.against is not None:
         rows = rows.withColumn("against", spark_functions().col("kept") < run.found.numbering.references)
         told.append("against")
@@ -223,8 +235,10 @@ def _pairs(
 ) -> Iterator[pa.RecordBatch]:
     """Pairs of items as rows of a table of results."""
     for _, blob in blobs(work(batches), "listed"):
-        left, right = (pa.array(numbering.places(blob[name])) for name in ("left", "right"))
-        yield pa.RecordBatch.from_arrays([left, right, pa.array(scale.told(blob["similarity"]))], schema=columns)
+        told = [*(numbering.places(blob[name]) for name in ("left", "right")), scale.told(blob["similarity"])]
+        if "reversed" in blob:
+            told.append(blob["reversed"])
+        yield pa.RecordBatch.from_arrays([pa.array(each) for each in told], schema=columns)
 
 
 def _ids(numbering: Numbering, columns: pa.Schema, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -243,8 +257,11 @@ def _removed(
     """Removed items as rows of a table of results; of references that are copies nothing is removed."""
     for _, blob in blobs(batches, "removed"):
         own = blob["items"] >= 0
-        items, kept = (pa.array(numbering.places(blob[name][own])) for name in ("items", "kept"))
-        yield pa.RecordBatch.from_arrays([items, kept, pa.array(scale.told(blob["similarity"][own]))], schema=columns)
+        told = [pa.array(numbering.places(blob[name][own])) for name in ("items", "kept")]
+        told.append(pa.array(scale.told(blob["similarity"][own])))
+        if "contains" in blob:
+            told.append(pa.array(np.where(blob["contains"][own], "contains", "inside")))
+        yield pa.RecordBatch.from_arrays(told, schema=columns)
 
 
 def _numbers(columns: pa.Schema, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
