@@ -29,7 +29,8 @@ from lookalike.io import open_source
 from lookalike.items.collection import open_collection
 from lookalike.measure_table import form_named
 from lookalike.report.certificate import certify
-from lookalike.report.plain_data import certificate_of, compared
+from lookalike.report.plain_data import certificate_of
+from lookalike.report.plain_data import compared as what_is_compared
 
 __all__ = ["clustered", "hold_against", "listed", "numbered", "packed_job"]
 
@@ -104,17 +105,21 @@ def clustered(job: PackedJob, clusters: PackedClusters) -> tuple[list[tuple[Any,
     return sorted(removed), sorted(listed)
 
 
-def hold_against(job: PackedJob, found: PackedMatches, clusters: PackedClusters | None, local: Found) -> None:
-    """Hold what a job says about itself against what the local engine says."""
+def hold_against(
+    job: PackedJob, found: PackedMatches, clusters: PackedClusters | None, local: Found, *, compared: bool = True
+) -> None:
+    """Hold what a job says about itself against what the local engine says; also how many pairs were `compared`."""
     weighed = weigh_matches(job, found)
     evidence = evidence_of(job, found, weighed, clusters)
+    if not compared:
+        evidence.counts.candidates = local.counts.candidates
     assert weighed.pairs == local.matched.pairs
     # Steps that are checked by making them again are not checked here.
     unchecked = replace(local.counts, checked_items=0, checked_pairs=0)
     assert evidence.counts == unchecked
     if job.plan is None or local.plan is None:
         return
-    about = f"{job.config.scale} on {compared(job.items)}"
+    about = f"{job.config.scale} on {what_is_compared(job.items)}"
     assert certify(job.config, job.plan, evidence, found.audited, about) == certificate_of(local)
 
 

@@ -117,8 +117,8 @@ def _emit(
 ):  # fmt: skip
     """Fill left and right with the candidates of the items from `item` on; the first item that was not done.
 
-    A candidate is larger than the item, shares a bucket in which the item is no probe, is not, like the item, set
-    apart, and differs from it in no more than `most` bits of their signatures, which have so many words; where there
+    A candidate is larger than the item, shares a bucket in which the item is no probe, has no bit of `apart` in common
+    with it, and differs from it in no more than `most` bits of their signatures, which have so many words; where there
     are such numbers, in no more than near[item] + far[partner], or lacks no more than spare[item] bits of the item's.
     With the second, where an item has more partners in its buckets than there are items, all of those are looked at.
     filled[0] tells how many candidates there are. It stops before an item whose candidates might not fit.
@@ -159,7 +159,7 @@ def _emit(
                 if partner <= item or stamps[partner] == np.uint32(item + 1):
                     continue
                 stamps[partner] = np.uint32(item + 1)
-                if apart[item] and apart[partner]:
+                if apart[item] & apart[partner]:
                     continue
                 left[count] = item
                 right[count] = partner
@@ -245,10 +245,13 @@ class Likeness:
 
 @dataclass(slots=True)
 class Walk:
-    """One walk over the pairs of buckets, in spans of items that several threads may take."""
+    """One walk over the pairs of buckets, in spans of items that several threads may take.
+
+    Of two items that are set `apart` no pair is made. Where there are several kinds of these, each has a bit.
+    """
 
     buckets: Buckets
-    apart: BoolArray | None = None
+    apart: BoolArray | U8Array | None = None
     likeness: Likeness | None = None
     _own: threading.local = field(default_factory=threading.local)
 

@@ -203,9 +203,13 @@ class Join(Lists):
         everyone = np.ones(len(self.rows), np.bool_)
         return Buckets(len(self.rows), [each.ascending() for each in self.lists(everyone)])
 
-    def pairs(self) -> Iterator[Task]:
-        """What gives the pairs of rows that share a rare element, each once."""
-        for task in Walk(self.buckets, likeness=self._filter(self.buckets)).tasks(_CHUNK):
+    def pairs(self, apart: U8Array | None = None) -> Iterator[Task]:
+        """What gives the pairs of rows that share a rare element, each once.
+
+        By the rows of the store `apart` tells which pairs are left out: those of two that have a bit in common.
+        """
+        flags = None if apart is None else apart[self.rows]
+        for task in Walk(self.buckets, flags, likeness=self._filter(self.buckets)).tasks(_CHUNK):
             yield partial(in_rows, self.rows, task)
 
     @cached_property

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lookalike.certify.joined import LOW, JoinedSample
 from lookalike.certify.missed import JoinedTerms, joined_terms
@@ -14,7 +15,7 @@ from lookalike.engines.local.store.stored_rows import StoredRows
 from lookalike.measures import Measure
 from lookalike.types import BoolArray, F64Array, I64Array, Sets, U64Array
 
-__all__ = ["JoinedPairs"]
+__all__ = ["JoinedEvidence", "JoinedPairs"]
 
 # Joined pairs whose band keys are made anew at a time.
 _REMADE = 1024
@@ -52,19 +53,14 @@ class JoinedPairs:
         one, other = np.minimum(left, right)[low], np.maximum(left, right)[low]
         self.sample.offer(one, other, similarity[low], weights[low])
 
-    def terms(self, held: HoldsRows, chances: Callable[[F64Array], F64Array]) -> JoinedTerms | None:
-        """What the sample tells; `chances` are those to meet in some bands, by similarity."""
-        sample, weights = self.sample, self.sample.expanded()
-        likely = chances(sample.similarities)
-        terms: JoinedTerms | None = None
-        for at in range(0, max(1, len(weights)), _REMADE):
-            some = slice(at, at + _REMADE)
-            left, right = sample.left[some], sample.right[some]
-            hits = self._keys(held, left) == self._keys(held, right)
-            giant = self.giant_bands.of(left), self.giant_bands.of(right)
-            more = joined_terms(likely[some], weights[some], hits, *giant)
-            terms = more if terms is None else terms + more
-        return terms
+    def evidence(self, held: HoldsRows) -> JoinedEvidence:
+        """The sample, with what the bands tell of it."""
+        sample, some = self.sample, []
+        for at in range(0, max(1, len(sample.left)), _REMADE):
+            left, right = sample.left[at : at + _REMADE], sample.right[at : at + _REMADE]
+            some.append(self._keys(held, left) == self._keys(held, right))
+        giant = self.giant_bands.of(sample.left), self.giant_bands.of(sample.right)
+        return JoinedEvidence(sample, np.concatenate(some), *giant)
 
     def _keys(self, held: HoldsRows, items: I64Array) -> U64Array:
         """The band keys of some items, one row each, from the elements that are compared."""
@@ -72,3 +68,43 @@ class JoinedPairs:
         offsets, values = held.store.gather(rows)
         keys = self.measure.keys(Sets(offsets, values, np.zeros((len(rows), 2), np.uint64)))
         return keys.T[back]
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedEvidence:
+    """A sample of joined pairs. By its pairs and bands: where a pair met, and where its items are in giant buckets."""
+
+    sample: JoinedSample
+    hits: BoolArray
+    left: BoolArray
+    right: BoolArray
+
+    @classmethod
+    def merged(cls, parts: Sequence[JoinedEvidence]) -> JoinedEvidence:
+        """That of all joins, no pair being found by two of them."""
+        sample, stay = JoinedSample.merged([part.sample for part in parts])
+        names = ("hits", "left", "right")
+        return cls(sample, *(np.concatenate([getattr(part, name) for part in parts])[stay] for name in names))
+
+    def terms(self, chances: Callable[[F64Array], F64Array]) -> JoinedTerms:
+        """What the sample tells; `chances` are those to meet in some bands, by similarity."""
+        weights, likely = self.sample.expanded(), chances(self.sample.similarities)
+        terms: JoinedTerms | None = None
+        for at in range(0, max(1, len(weights)), _REMADE):
+            some = slice(at, at + _REMADE)
+            more = joined_terms(likely[some], weights[some], self.hits[some], self.left[some], self.right[some])
+            terms = more if terms is None else terms + more
+        assert terms is not None, "there is a first stretch"
+        return terms
+
+    def as_arrays(self) -> dict[str, NDArray[Any]]:
+        """The same as plain arrays of one dimension."""
+        bands = {name: getattr(self, name).reshape(-1) for name in ("hits", "left", "right")}
+        return {f"sample {name}": array for name, array in self.sample.as_arrays().items()} | bands
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], bands: int) -> JoinedEvidence:
+        """The evidence whose `as_arrays` this is, for so many bands."""
+        sample = {name.removeprefix("sample "): array for name, array in arrays.items() if name.startswith("sample ")}
+        hits, left, right = (arrays[name].reshape(-1, bands) for name in ("hits", "left", "right"))
+        return cls(JoinedSample.from_arrays(sample), hits, left, right)

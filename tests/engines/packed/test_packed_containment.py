@@ -11,11 +11,10 @@ import pyarrow as pa
 import pytest
 
 import lookalike
-from lookalike.engines.packed import packed_clusters, packed_job
+from lookalike.engines.packed import block_stage, packed_clusters
 from lookalike.engines.packed.numbering import FIRST_REFERENCE
 from lookalike.engines.packed.packed_clusters import find_clusters
 from lookalike.engines.packed.unfold_stage import WHOLE
-from lookalike.errors import InputError
 from tests.limited import limited
 from tests.packed_runs import clustered, hold_against, listed, numbered
 from tests.packed_runs import packed_job as made_job
@@ -113,9 +112,26 @@ def test_what_contains_a_reference_goes_for_it(cluster: str, keep: str, tmp_path
     hold_against(job, found.found, found, local.found)
 
 
-def test_more_sets_than_one_task_holds_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(packed_job, "_GIANT_BYTES", 1000)
+@pytest.mark.parametrize("held", [1_500, 6_000])
+def test_more_sets_than_one_task_holds_are_compared_in_blocks(
+    held: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(block_stage, "_BLOCK_BYTES", held)
     table = nested(1)
+    local = lookalike.pairs(table, **OPTIONS)
     job = made_job(table, tmp_path, 3, **OPTIONS)
-    with pytest.raises(InputError, match="all compared with one another by containment, and on Spark one task does"):
-        job.match(numbered(table, [40]))
+    found = job.match(numbered(table, [40]))
+    assert found.blocks > 1
+    assert pairs_of(job, found) == sorted(tuple(row.values()) for row in local.table.to_pylist())
+    hold_against(job, found, None, local.found, compared=False)
+
+
+@pytest.mark.parametrize("held", [1_500, 6_000])
+def test_the_larger_ones_of_several_blocks_stay(held: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(block_stage, "_BLOCK_BYTES", held)
+    table = nested(1)
+    job = made_job(table, tmp_path, 3, verb="dedup", **OPTIONS)
+    clusters = find_clusters(job, job.match(numbered(table, [40])))
+    assert clusters.found.blocks > 1
+    removed, _ = clustered(job, clusters)
+    assert [item for item, *_ in removed] == sorted(lookalike.dedup(table, **OPTIONS).removed["id"].to_pylist())

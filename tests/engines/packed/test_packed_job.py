@@ -146,11 +146,20 @@ def test_ids_must_be_there_and_different(ids: list[int | None], message: str, tm
         packed_job(table, tmp_path, column="text", id="id").match(numbered(table, []))
 
 
-def test_more_giants_than_a_task_holds_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    table = texts(1)
-    job = packed_job(table, tmp_path, column="text", threshold=0.5, shingle="word:2")
+@pytest.mark.parametrize(
+    "bands, message",
+    [({}, "all compared with one another"), ({"bands": 4, "rows": 2}, "in buckets too large to compare in parts")],
+)
+def test_more_vectors_than_a_task_holds_are_refused(
+    bands: dict[str, int], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They have no rare elements by which some of them could be compared with some others."""
     monkeypatch.setattr(packed_job_module, "_GIANT_BYTES", 1000)
-    with pytest.raises(InputError, match="on Spark one task compares them"):
+    limited(monkeypatch, row_bucket=4)
+    rows = np.random.default_rng(1).normal(size=(300, 6)).astype(np.float32)
+    table = pa.table({"items": pa.FixedSizeListArray.from_arrays(pa.array(rows.reshape(-1)), 6)})
+    job = packed_job(table, tmp_path, verb="dedup", measure="cosine", threshold=0.9, **bands)
+    with pytest.raises(InputError, match=f"{message}, and on Spark one task does that, up to"):
         job.match(numbered(table, []))
 
 

@@ -133,7 +133,8 @@ class Noting:
         self.tally.giants = True
         if joined is not None and self.joined is not None:
             tally, scale = self.tally, self.scale
-            tally.joined = self.joined.terms(joined, lambda similarity: tally.chances(scale.share(similarity)))
+            evidence = self.joined.evidence(joined)
+            tally.joined = evidence.terms(lambda similarity: tally.chances(scale.share(similarity)))
 
 
 def noting_for(run: RunContext, folds: Folds, grouped: Grouped) -> Noting:

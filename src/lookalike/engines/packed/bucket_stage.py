@@ -1,7 +1,7 @@
 """The second stage: one task has all entries of its keys, and all items of its fingerprints.
 
     entries ── fold ── group ──┬─▶ pairs    (item, item, bands in which they met) to the task of the smaller item
-                               └─▶ giants   items of buckets with too many to compare, to one task more
+                               └─▶ giants   items of buckets with too many to compare, to the task of the item
     prints  ── group ──────────┬─▶ copies   each leader with its copies, to the task of the leader
                                ├─▶ orders   what the keep policy goes by, of each leader
                                └─▶ clashes  items that share half of a fingerprint, and are not identical
@@ -80,7 +80,7 @@ class BucketStage:
         self._tell_clashes(numbers, leader, halves, out)
         if self.whole:
             giants = numbers[~led & (full > 0)]
-            out.add("giants", self.parts, {"items": giants, "bands": np.empty(0, np.uint16)})
+            self._add_giants(giants, None, out)
         best = leader.astype(np.int64)
         if "order" in blobs[0]:
             keys = np.concatenate([blob["order"] for blob in blobs])[order]
@@ -145,8 +145,7 @@ class BucketStage:
         for number, each in enumerate(giants):
             giant[each] = True
             if len(each):
-                marked: Arrays1D = {"items": items[each], "bands": np.full(len(each), number, np.uint16)}
-                out.add("giants", self.parts, marked)
+                self._add_giants(items[each], number, out)
         first_of = items[_first_in_buckets(grouped, len(items))]
         for left, right in buckets.candidates(giant, chunk=_CHUNK):
             asked = ~of_references(items[left], items[right])
@@ -154,6 +153,12 @@ class BucketStage:
             ends, bands = buckets.hits(left, right)
             pack_pairs(items[left], items[right], first_of[left], ends, bands, self.parts, out)
             yield from out.full()
+
+    def _add_giants(self, giants: I64Array, band: int | None, out: BatchWriter) -> None:
+        """Items of a bucket that is giant in this band, or wherever they are."""
+        for each, mine in by_number(part_of_item(giants, self.parts)):
+            bands = np.full(0 if band is None else len(mine), band or 0, np.uint16)
+            out.add("giants", each, {"items": giants[mine], "bands": bands})
 
     def _leads(self, items: I64Array, prints: U64Array) -> BoolArray:
         """Which items are the first of their kind."""

@@ -3,7 +3,7 @@
     pairs  ── sort ── unique ──┬─▶ pairs     (item, item, bands), each once, to the task that compares it
                                └─▶ requests  (item, task that compares it), to the task of the item's chunk
     giants ── unique ──────────┬─▶ (the same requests)
-                               └─▶ marks     (item, band in which its bucket is giant), to the task of the giants
+                               └─▶ marks     (item, band in which its bucket is giant), to the task of all giants
 
 A pair is compared by the task of the first item that its left one shares a bucket with, as far as is known: of a family
 of copies that is one item for all, and so one task, which has the stored row of each of them once. By their left items
@@ -35,7 +35,7 @@ REQUESTS = ("requests",)
 
 @dataclass(frozen=True)
 class CandidateStage:
-    """What a task does with the pairs of its items, and one more with the items of giant buckets."""
+    """What a task does with the pairs of its items, and with those of its items that are of giant buckets."""
 
     parts: int
 
@@ -59,7 +59,7 @@ class CandidateStage:
             marked = [blob for blob in giants if len(blob["bands"])]
             if marked:
                 both = {name: np.concatenate([blob[name] for blob in marked]) for name in ("items", "bands")}
-                out.add("marks", self.parts, both)
+                out.add("marks", 0, both)
         out.add("counts", 0, tallies.packed())
         yield from out.rest()
 

@@ -59,10 +59,6 @@ class Carrier(Protocol):
         """The rows that have a blob of these kinds, without those of others."""
         ...
 
-    def at(self, table: Table, place: int) -> Table:
-        """The rows with this p."""
-        ...
-
     def save(self, name: str, table: Table) -> Table:
         """The same table, made once and kept; where it is there from before, it is not made again."""
         ...

@@ -1,4 +1,6 @@
-"""Matches among the items of giant buckets, in one task: the code of the local engine on the rows that were sent.
+"""Matches among the items of giant buckets that a task has: the code of the local engine on the rows that were sent.
+
+One task has all of them, if it can hold them; else there are many, each with a block or two (`block_stage.py`).
 
 All of them, where pairs are listed; else as many as leaders need (`engines/leading.py`) or, for components, as connect
 what is connected (`engines/connecting.py`). Leaders may have to look again once it is known who is kept: the task then
@@ -7,28 +9,24 @@ does what it did before, which comes out the same, and goes on from there.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from lookalike.certify.missed import JoinedTerms
-from lookalike.certify.recall import PairTally
 from lookalike.collide.buckets import Buckets, Task
 from lookalike.collide.giant_bands import GiantBands
 from lookalike.collide.group import Groups, group
 from lookalike.config import Config
 from lookalike.engines.counts import Counts
-from lookalike.engines.evidence import chance_of
 from lookalike.engines.giant_matches import GiantMatches
 from lookalike.engines.giants import Join
-from lookalike.engines.joined_pairs import JoinedPairs
+from lookalike.engines.joined_pairs import JoinedEvidence, JoinedPairs
 from lookalike.engines.local.store.stored_rows import StoredRows
 from lookalike.engines.packed.blobs import Arrays1D, BatchWriter, by_number, of_one_task
+from lookalike.engines.packed.block_stage import GIANT_KINDS, block_of, both_blocks
 from lookalike.engines.packed.lookup_stage import sizes_of
 from lookalike.engines.packed.numbering import Numbering, part_of_item
 from lookalike.engines.packed.order_stage import SIZES, in_keep_order, orders_of
@@ -37,12 +35,11 @@ from lookalike.engines.packed.tallies import Tallies
 from lookalike.measure_table import Slots
 from lookalike.measures import compares_elements, measure_of
 from lookalike.recipe import Recipe
-from lookalike.scale import Scale
 from lookalike.theory import Plan
-from lookalike.types import BoolArray, F64Array, I64Array
+from lookalike.types import BoolArray, F64Array, I64Array, U8Array
 from lookalike.verify.verifier import HeldRows, Verifier
 
-__all__ = ["AUDIT", "GIANT", "KINDS", "GiantStage", "add_sure", "name_items"]
+__all__ = ["AUDIT", "GIANT", "KINDS", "GiantStage", "add_sure"]
 
 # What found a match that no band did.
 GIANT, AUDIT = 1, 2
@@ -58,6 +55,8 @@ class GiantStage:
         all_pairs: whether every pair is asked for.
         numbering: the places of items among all, by which a sample of the pairs is drawn.
         plan: the plan of the run.
+        blocks: in how many blocks giants are, where no task has all of them. All pairs are then looked for by the task
+            of each pair of blocks; leaders know too little to tell from their matches what was missed.
         kept: which of them were kept, one array for each time that leaders looked again.
     """
 
@@ -67,43 +66,51 @@ class GiantStage:
     all_pairs: bool
     numbering: Numbering
     plan: Plan
+    blocks: int = 1
     kept: tuple[BoolArray, ...] = ()
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        _, found = of_one_task(batches, ["rows", "marks", "listed", "sized", "ordered"])
+        task, found = of_one_task(batches, GIANT_KINDS)
         out, tallies = BatchWriter(KINDS), Tallies()
-        if found["rows"]:
-            items, rows, _ = read_rows(found["rows"])
+        if found["giant_rows"]:
+            items, rows, _ = read_rows(found["giant_rows"])
             notes = self._notes(items, found["marks"], sizes_of(items, found["sized"]))
             judge = measure_of(self.recipe).judge(self.config)
             assert judge is not None
             sizes = np.diff(rows.offsets) if self.recipe.traits.directed else None
             if self.all_pairs and compares_elements(judge):
-                yield from self._join(items, rows, sizes, notes, out, tallies)
+                apart = None if self.blocks == 1 else self._apart(items, task or 0)
+                yield from self._join(items, rows, sizes, apart, notes, out, tallies)
             else:
                 bands = self._bands(items, found["listed"])
                 rank = _rank(items, found["ordered"], sizes)
                 yield from self._cluster(items, rows, bands, rank, sizes, notes, out, tallies)
-            if notes.terms is not None:
-                text = json.dumps(notes.terms.as_dict()).encode()
-                out.add("joined", 0, {"json": np.frombuffer(text, np.uint8)})
+            if notes.evidence is not None:
+                out.add("joined", 0, notes.evidence.as_arrays())
         out.add("counts", 0, tallies.packed())
         yield from out.rest()
 
+    def _apart(self, items: I64Array, pair: int) -> U8Array | None:
+        """A bit for each block of a pair of them: two items of one block are looked for elsewhere."""
+        one, other = both_blocks(pair)
+        if one == other:
+            return None
+        bits: U8Array = np.where(block_of(items, self.numbering, self.blocks) == one, 1, 2).astype(np.uint8)
+        return bits
+
     def _notes(self, items: I64Array, marks: list[Arrays1D], copies: tuple[I64Array, I64Array]) -> _GiantNotes:
         """What becomes of a match; `copies` are those of each item, itself included, and the references of them."""
-        recipe, joined, chances = self.recipe, None, None
+        recipe, joined = self.recipe, None
         places = self.numbering.places(items)
-        if recipe.bands and recipe.traits.slots is Slots.MINHASH:
+        tells = self.blocks == 1 or self.all_pairs
+        if tells and recipe.bands and recipe.traits.slots is Slots.MINHASH:
             bands = GiantBands(len(items), recipe.bands)
             for blob in marks:
                 for band, mine in by_number(blob["bands"]):
                     bands.mark(band, np.searchsorted(items, blob["items"][mine]))
             joined = JoinedPairs(measure_of(recipe), _BandsByPlace(places, bands))
-            tally = PairTally(chance_of(self.plan, self.config.scale), recipe.bands)
-            chances = partial(_chances, tally, self.config.scale)
         limit = _AnyNumber() if self.all_pairs else None
-        return _GiantNotes(len(items), places, copies, joined, chances, limit=limit)
+        return _GiantNotes(len(items), places, copies, joined, limit=limit)
 
     def _bands(self, items: I64Array, listed: list[Arrays1D]) -> list[Groups]:
         """The buckets that the items share, band by band, where they are no sets that could be joined."""
@@ -120,15 +127,15 @@ class GiantStage:
         return found
 
     def _join(
-        self, items: I64Array, rows: HeldRows, sizes: I64Array | None, notes: _GiantNotes, out: BatchWriter,
-        tallies: Tallies,
+        self, items: I64Array, rows: HeldRows, sizes: I64Array | None, apart: U8Array | None, notes: _GiantNotes,
+        out: BatchWriter, tallies: Tallies,
     ) -> Iterator[pa.RecordBatch]:  # fmt: skip
-        """All matches; `sizes` are there where a pair has a direction."""
+        """All matches, but for those of items set `apart`; `sizes` are there where a pair has a direction."""
         judge, store = measure_of(self.recipe).judge(self.config), _stored(rows)
         assert judge is not None and compares_elements(judge), "only sets are joined"
         room = self.config.budget.join(len(items), rows_in_file=False)
         join = Join.of(store, np.arange(len(items)), judge, room, self.config.limits)
-        for done in Verifier(judge, store).verified(join.pairs()):
+        for done in Verifier(judge, store).verified(join.pairs(apart)):
             tallies.add("candidates", done.compared)
             notes.offer(done.left, done.right, done.similarity)
             both = None if sizes is None else (sizes[done.left], sizes[done.right])
@@ -171,15 +178,6 @@ def _rank(items: I64Array, ordered: list[Arrays1D], sizes: I64Array | None) -> I
     rank = np.empty(len(items), np.int64)
     rank[in_keep_order(best, keys, sizes)] = np.arange(len(items))
     return rank
-
-
-def name_items(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The items whose rows were sent."""
-    _, found = of_one_task(batches, ["rows"])
-    out = BatchWriter(["giants"])
-    for blob in found["rows"]:
-        out.add("giants", 0, {"items": blob["items"]})
-    yield from out.rest()
 
 
 @dataclass(frozen=True)
@@ -235,10 +233,9 @@ class _GiantNotes:
     places: I64Array
     copies: tuple[I64Array, I64Array]
     joined: JoinedPairs | None = None
-    chances: Callable[[F64Array], F64Array] | None = None
     counts: Counts = field(default_factory=Counts)
     limit: _AnyNumber | None = None
-    terms: JoinedTerms | None = None
+    evidence: JoinedEvidence | None = None
     _found: list[tuple[I64Array, I64Array, F64Array]] = field(default_factory=list)
 
     def note(
@@ -258,10 +255,9 @@ class _GiantNotes:
             self.joined.offer(self.places[left], self.places[right], similarity, weights)
 
     def note_giants(self, joined: Any = None) -> None:
-        """Make up what the sample tells, where all pairs were joined."""
-        if joined is not None and self.joined is not None and self.chances is not None:
-            by_place = replace(joined, items=self.places)
-            self.terms = self.joined.terms(by_place, self.chances)
+        """Look up what the sample tells, where all pairs were joined."""
+        if joined is not None and self.joined is not None:
+            self.evidence = self.joined.evidence(replace(joined, items=self.places))
 
     def unique(self) -> Iterator[tuple[I64Array, I64Array, F64Array]]:
         """Each match once."""
@@ -275,11 +271,6 @@ def _stored(rows: HeldRows) -> StoredRows:
     store = StoredRows(np.diff(rows.offsets))
     store.put(0, len(rows), rows.words)
     return store
-
-
-def _chances(tally: PairTally, scale: Scale, similarity: F64Array) -> F64Array:
-    """The chances of pairs to meet in one band."""
-    return tally.chances(scale.share(similarity))
 
 
 def add_sure(

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from lookalike.engines.packed.blobs import Arrays1D, BatchWriter, blobs, by_number
+from lookalike.engines.packed.blobs import Arrays1D, BatchWriter, blobs, by_number, of_one_task
+from lookalike.engines.packed.block_stage import block_of
 from lookalike.engines.packed.bucket_stage import told_items
 from lookalike.engines.packed.numbering import Numbering
 from lookalike.engines.packed.tallies import Tallies
@@ -17,12 +18,14 @@ from lookalike.types import BoolArray, I64Array
 __all__ = [
     "FIND",
     "LISTED",
+    "ORDERED",
     "SIZED",
     "CountByFile",
     "FindEntries",
     "FindKeepers",
     "FindLeaders",
     "FindMatches",
+    "FindOrders",
     "FindRemoved",
     "FindSizes",
     "among",
@@ -33,6 +36,7 @@ __all__ = [
 FIND = ("found",)
 LISTED = ("listed",)
 SIZED = ("sized",)
+ORDERED = ("ordered",)
 
 
 def among(values: I64Array, known: I64Array) -> BoolArray:
@@ -89,10 +93,9 @@ class FindRemoved:
 
 @dataclass(frozen=True)
 class FindEntries:
-    """Looks up the keys of some items, which ascend, for the task of the giants."""
+    """Looks up the keys of some items, which ascend, for the task of all giants."""
 
     items: I64Array
-    parts: int
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         out = BatchWriter(LISTED)
@@ -103,7 +106,7 @@ class FindEntries:
                 numbers = items[local]
                 bands = np.repeat(np.arange(len(blob["counts"]), dtype=np.uint16), blob["counts"])
                 found = {"items": numbers[mine], "keys": blob["keys"][mine], "bands": bands[mine]}
-                out.add("listed", self.parts, found)
+                out.add("listed", 0, found)
                 yield from out.full()
         yield from out.rest()
 
@@ -132,21 +135,55 @@ class FindKeepers:
 
 @dataclass(frozen=True)
 class FindSizes:
-    """Looks up how many copies some leaders, which ascend, have, for the task of the giants."""
+    """Looks up how many copies some giants have, for the tasks of their blocks.
 
-    leaders: I64Array
-    parts: int
+    They ascend; where there are too many to tell all tasks of all of them, they stand beside the copies (`told`).
+    """
+
+    numbering: Numbering
+    blocks: int
+    told: I64Array | None
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         out = BatchWriter(SIZED)
-        for _, blob in blobs(batches, "copies"):
-            mine = among(blob["leaders"], self.leaders)
+        copies, giants = _beside(batches, "copies", self.told)
+        for blob in copies:
+            mine = among(blob["leaders"], giants)
             leaders, place = np.unique(blob["leaders"][mine], return_inverse=True)
-            if len(leaders):
-                references = np.bincount(place[blob["items"][mine] < 0], minlength=len(leaders))
-                counts: Arrays1D = {"counts": np.bincount(place), "references": references}
-                out.add("sized", self.parts, counts | {"leaders": leaders})
+            references = np.bincount(place[blob["items"][mine] < 0], minlength=len(leaders))
+            counts: Arrays1D = {"leaders": leaders, "counts": np.bincount(place), "references": references}
+            for block, some in by_number(block_of(leaders, self.numbering, self.blocks)):
+                out.add("sized", block, {name: array[some] for name, array in counts.items()})
+            yield from out.full()
         yield from out.rest()
+
+
+@dataclass(frozen=True)
+class FindOrders:
+    """Looks up what the keep policy goes by, of some giants, in the same way."""
+
+    numbering: Numbering
+    blocks: int
+    told: I64Array | None
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        out = BatchWriter(ORDERED)
+        orders, giants = _beside(batches, "orders", self.told)
+        for blob in orders:
+            found = np.flatnonzero(among(blob["leaders"], giants))
+            for block, some in by_number(block_of(blob["leaders"][found], self.numbering, self.blocks)):
+                out.add("ordered", block, {name: array[found[some]] for name, array in blob.items()})
+            yield from out.full()
+        yield from out.rest()
+
+
+def _beside(batches: Iterator[pa.RecordBatch], kind: str, told: I64Array | None) -> tuple[Iterator[Arrays1D], I64Array]:
+    """The blobs of a kind, and the giants that are looked up in them."""
+    if told is not None:
+        return (blob for _, blob in blobs(batches, kind)), told
+    _, found = of_one_task(batches, [kind, "giants"])
+    named = np.unique(np.concatenate([np.empty(0, np.int64), *(blob["items"] for blob in found["giants"])]))
+    return iter(found[kind]), named
 
 
 def sizes_of(leaders: I64Array, sized: list[Arrays1D]) -> tuple[I64Array, I64Array]:

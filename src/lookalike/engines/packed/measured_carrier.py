@@ -101,9 +101,6 @@ class MeasuredCarrier:
     def only(self, table: Table, *kinds: str) -> Table:
         return self._carrier.only(self._made(table), *kinds)
 
-    def at(self, table: Table, place: int) -> Table:
-        return self._carrier.at(self._made(table), place)
-
     def save(self, name: str, table: Table) -> Table:
         carrier = self._carrier
         if not isinstance(table, _Unsaved):

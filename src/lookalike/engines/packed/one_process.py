@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from lookalike.engines.packed.blobs import PLACE, Arrays1D, blobs, table_schema, widened
@@ -81,10 +80,6 @@ class OneProcess:
             )
             found.append(whole.filter(some).to_batches() if len(some) else [])
         return Parts(found, kinds)
-
-    def at(self, table: Parts, place: int) -> Parts:
-        chosen = [[b.filter(pc.equal(b.column(0), place)) for b in part] for part in table.parts]
-        return Parts(chosen, table.kinds)
 
     def save(self, name: str, table: Parts) -> Parts:
         """Each part as a file; a part of a table that is there is not written again."""

@@ -16,23 +16,22 @@ import pyarrow as pa
 
 from lookalike.engines.packed.blobs import Arrays1D, BatchWriter, blobs, by_number, of_one_task
 from lookalike.engines.packed.keep_keys import BEFORE_ALL
-from lookalike.engines.packed.lookup_stage import among
+from lookalike.engines.packed.lookup_stage import ORDERED
 from lookalike.engines.packed.numbering import part_of_item
-from lookalike.types import I64Array
+from lookalike.types import BoolArray, I64Array
 
 __all__ = [
     "EDGES",
-    "ORDERED",
     "SIZES",
     "EdgesOf",
-    "FindOrders",
     "OrderLeft",
     "OrderRight",
     "in_keep_order",
+    "keep_columns",
+    "left_comes_first",
     "orders_of",
 ]
 
-ORDERED = ("ordered",)
 # What matches have beside them where a pair has a direction: how large both items are.
 SIZES = ("left_size", "right_size")
 EDGES = ("edges",)
@@ -92,22 +91,6 @@ class OrderRight:
         yield from out.rest()
 
 
-@dataclass(frozen=True)
-class FindOrders:
-    """Looks up the order of some leaders, which ascend, for the task of the giants."""
-
-    leaders: I64Array
-    parts: int
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        out = BatchWriter(ORDERED)
-        for _, blob in blobs(batches, "orders"):
-            mine = among(blob["leaders"], self.leaders)
-            if mine.any():
-                out.add("ordered", self.parts, {name: array[mine] for name, array in blob.items()})
-        yield from out.rest()
-
-
 def orders_of(leaders: I64Array, ordered: list[Arrays1D]) -> tuple[I64Array, I64Array]:
     """(number, best copy) of leaders, all of which were found."""
     return _Orders(ordered).of(leaders)
@@ -122,6 +105,31 @@ def in_keep_order(best: I64Array, keys: I64Array | None, sizes: I64Array | None)
     if sizes is not None:
         columns.append(np.where(best < 0, BEFORE_ALL, -sizes))
     return np.lexsort(columns)
+
+
+def keep_columns(edges: Arrays1D, left: BoolArray) -> list[I64Array]:
+    """What one leader of each edge, the left one where that is told, is ordered by; as `in_keep_order` does it."""
+
+    def of(name: str) -> I64Array:
+        chosen: I64Array = np.where(left, edges[f"left{name}"], edges[f"right{name}"])
+        return chosen
+
+    best = of("_best") if "left_best" in edges else of("")
+    columns = [best] if "left_key" not in edges else [best, of("_key")]
+    if SIZES[0] in edges:
+        columns.append(np.where(best < 0, BEFORE_ALL, -of("_size")))
+    return columns
+
+
+def left_comes_first(edges: Arrays1D) -> BoolArray:
+    """Of which edges the left leader is kept before the right one."""
+    everywhere = np.ones(len(edges["left"]), np.bool_)
+    first, same = np.zeros(len(everywhere), np.bool_), everywhere
+    left, right = keep_columns(edges, everywhere), keep_columns(edges, ~everywhere)
+    for one, other in zip(reversed(left), reversed(right), strict=True):
+        first |= same & (one < other)
+        same = same & (one == other)
+    return first
 
 
 def _edges(matches: Arrays1D) -> Arrays1D:

@@ -1,7 +1,8 @@
 """From matches to clusters, where many tasks share the work: who stays, and who goes for whom.
 
     order_stage.py   which of two matching items is kept first, where that is not the one that comes first
-    star_stage.py    which matches belong together, where they are too many for one task
+    round_stage.py   keepers by rounds, where matches are too many for one task
+    star_stage.py    which matches belong together, where that is asked for or rounds come to no end
     keeper_stage.py  keepers, then all items that go, then clusters
 
 The kept items are the only ones of which no two match and one of which, an earlier one, every other item matches. So it
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from lookalike.engines.packed.block_stage import LIVING, KeptGiants, RemovedByBlock, blocks_of
 from lookalike.engines.packed.carrier import Table
 from lookalike.engines.packed.keeper_stage import (
     KEEPERS,
@@ -25,9 +27,20 @@ from lookalike.engines.packed.keeper_stage import (
     RemovedStage,
     SimilarStage,
 )
-from lookalike.engines.packed.lookup_stage import FIND, FindRemoved
-from lookalike.engines.packed.order_stage import EDGES, ORDERED, EdgesOf, OrderLeft, OrderRight
+from lookalike.engines.packed.lookup_stage import FIND, ORDERED, FindRemoved
+from lookalike.engines.packed.order_stage import EDGES, EdgesOf, OrderLeft, OrderRight
 from lookalike.engines.packed.packed_job import PackedJob, PackedMatches
+from lookalike.engines.packed.round_stage import (
+    OFFERS,
+    ROUND,
+    SIDES,
+    BestOffer,
+    BothSides,
+    ByEarlier,
+    OffersOfKept,
+    OpenEdges,
+    Round,
+)
 from lookalike.engines.packed.star_stage import LINKS, LabelEdges, LargeStar, LinkMatches, SmallStar
 from lookalike.engines.packed.tallies import Tallies
 from lookalike.engines.packed.verify_stage import KINDS as MATCHES
@@ -38,6 +51,8 @@ __all__ = ["ListedClusters", "PackedClusters", "find_clusters", "list_clusters"]
 
 # Matches that one task walks by itself: 24 bytes each, and some 0.2 µs.
 _ONE_TASK = 2_000_000
+# Rounds in which items are decided by many tasks: of real documents one to three decide nearly all.
+_ROUNDS = 5
 
 
 @dataclass(frozen=True)
@@ -53,9 +68,12 @@ def find_clusters(job: PackedJob, found: PackedMatches) -> PackedClusters:
     kept: list[BoolArray] = []
     led = found.counts.get("led_items", 0) > 0 and job.config.cluster == "representative"
     keepers = _keepers(job, found, 0)
+    if found.blocks > 1 and job.config.cluster == "representative":
+        found, keepers = _lead_kept(job, found, keepers)
+        led = False
     while led:
         kept.append(_kept_giants(job, found, keepers))
-        again = job.join_giants(found, f"giants again {len(kept)}", *kept)
+        again = job.match_giants(found, f"giants again {len(kept)}", *kept)
         told = Tallies.merged(job.carrier.collect(again, "counts")[0])
         # The task tells of all that it did from the beginning.
         for name in ("candidates", "matches", "unexamined_items"):
@@ -113,14 +131,41 @@ def list_clusters(job: PackedJob, clusters: PackedClusters) -> ListedClusters:
 def _keepers(job: PackedJob, found: PackedMatches, time: int) -> Table:
     """Who goes, of the leaders, and for whom; `time` is how often leaders looked again."""
     carrier, parts = job.carrier, job.parts
+    connected = job.config.cluster == "components"
     one = found.counts.get("matches", 0) <= _ONE_TASK
     edges = _edges(job, found, one=one)
     if one:
-        edges = carrier.exchange(edges, 1)
+        by_task = carrier.exchange(edges, 1)
+    elif connected:
+        by_task = carrier.exchange(_by_component(job, carrier.save(f"edges {time}", edges), time), parts)
     else:
-        edges = carrier.exchange(_by_component(job, carrier.save(f"edges {time}", edges), time), parts)
-    work = KeeperStage(parts, job.config.cluster == "components")
-    return carrier.save(f"keepers {time}", carrier.map(edges, work, KEEPERS))
+        return _by_rounds(job, carrier.save(f"edges {time}", edges), time)
+    return carrier.save(f"keepers {time}", carrier.map(by_task, KeeperStage(parts, connected), KEEPERS))
+
+
+def _by_rounds(job: PackedJob, edges: Table, time: int) -> Table:
+    """Who goes, and for whom, decided by many tasks at once; what is open after some rounds, component by component."""
+    carrier, parts = job.carrier, job.parts
+    both = carrier.map(edges, BothSides(parts), SIDES)
+    gone: list[Table] = []
+    undecided, number = 1, 0
+    while undecided and number < _ROUNDS:
+        number += 1
+        by_task = carrier.exchange(both, parts)
+        made = carrier.save(f"round {time} {number}", carrier.map(by_task, Round(parts), ROUND))
+        undecided = Tallies.merged(carrier.collect(made, "counts")[0]).get("open", 0)
+        gone.append(carrier.only(made, "gone"))
+        both = carrier.only(made, "below", "above", "told")
+    if undecided:
+        open_edges = carrier.map(carrier.exchange(both, parts), OpenEdges(parts), EDGES)
+        left = _by_component(job, carrier.save(f"open edges {time}", open_edges), time)
+        walked = carrier.map(carrier.exchange(left, parts), KeeperStage(parts, connected=False), KEEPERS)
+        gone.append(carrier.save(f"keepers of the open {time}", walked))
+    by_earlier = carrier.map(edges, ByEarlier(parts), EDGES)
+    known = carrier.exchange(carrier.together(by_earlier, *gone), parts)
+    offers = carrier.map(known, OffersOfKept(parts), OFFERS)
+    chosen = carrier.map(carrier.exchange(offers, parts), BestOffer(), KEEPERS)
+    return carrier.save(f"keepers {time}", chosen)
 
 
 def _edges(job: PackedJob, found: PackedMatches, *, one: bool) -> Table:
@@ -150,6 +195,31 @@ def _by_component(job: PackedJob, edges: Table, time: int) -> Table:
             links = carrier.only(made, "links")
     both = carrier.exchange(carrier.together(edges, links), parts)
     return carrier.map(both, LabelEdges(parts), EDGES)
+
+
+def _lead_kept(job: PackedJob, found: PackedMatches, keepers: Table) -> tuple[PackedMatches, Table]:
+    """Lead those of all blocks that are kept, until no two of them match."""
+    carrier, blocks, time = job.carrier, found.blocks, 0
+    while True:
+        time += 1
+        removed = carrier.map(keepers, RemovedByBlock(found.numbering, blocks), ("removed",))
+        both = carrier.exchange(carrier.together(found.sent, removed), blocks)
+        living = carrier.save(f"kept giants {time}", carrier.map(both, KeptGiants(), LIVING))
+        words = Tallies.merged(carrier.collect(living, "counts")[0]).get("kept_words", 0)
+        merged = min(blocks, blocks_of(8 * words))
+        again = job.match_block_pairs(found, f"giants again {time}", carrier.only(living, *LIVING[:2]), merged)
+        told = Tallies.merged(carrier.collect(again, "counts")[0])
+        matches = carrier.only(again, "matches")
+        if merged > 2:
+            matches = job.unique(f"giant matches {time}", matches, told)
+        for name in ("candidates", "matches"):
+            found.counts[name] = found.counts.get(name, 0) + told.get(name, 0)
+        # Lists that were given up may be taken up by those who look again.
+        found.counts["unexamined_items"] = told.get("unexamined_items", 0)
+        if not told.get("matches"):
+            return found, keepers
+        found = replace(found, giant_matches=carrier.together(found.giant_matches, matches))
+        keepers = _keepers(job, found, time)
 
 
 def _kept_giants(job: PackedJob, found: PackedMatches, keepers: Table) -> BoolArray:

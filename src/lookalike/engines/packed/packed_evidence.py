@@ -38,7 +38,8 @@ def weigh_matches(job: PackedJob, found: PackedMatches) -> Weighed:
     if job.plan is None:
         return Weighed(None, within, 0, {}, {})
     carrier, parts, plan, scale = job.carrier, job.parts, job.plan, job.config.scale
-    led = found.counts.get("led_items", 0) > 0
+    # Of blocks that were led one after another nobody knows whether all pairs were compared.
+    led = found.counts.get("led_items", 0) > 0 or (found.blocks > 1 and not job.all_pairs)
     both = carrier.exchange(carrier.together(found.all_matches(carrier), found.copies), parts)
     left = carrier.map(both, WeighLeft(parts), WEIGHED)
     right = carrier.exchange(carrier.together(left, found.copies), parts)
@@ -51,7 +52,7 @@ def weigh_matches(job: PackedJob, found: PackedMatches) -> Weighed:
         tally = PairTally(chance_of(plan, scale), job.recipe.bands)
         for blob in tallies:
             tally.merge(PairTally.from_state(chance_of(plan, scale), json.loads(blob["json"].tobytes())))
-        tally.giants = job.joins and len(found.giants) > 0
+        tally.giants = job.joins and found.counts.get("giant_items", 0) > 0
         tally.joined = None if led else found.joined
     bins = {int(name.removeprefix("bin ")): count for name, count in counts.items() if name.startswith("bin ")}
     partners = {int(name.removeprefix("partners ")): n for name, n in counts.items() if name.startswith("partners ")}

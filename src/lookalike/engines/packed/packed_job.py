@@ -6,7 +6,7 @@
     candidate_stage.py  each pair once, and whose stored rows are needed where
     ship_stage.py       those rows to where they are compared; the audit
     verify_stage.py     pairs to matches
-    giant_stage.py      matches of giant buckets, in one task
+    giant_stage.py      matches of giant buckets, in one task; in blocks where that could not hold them (block_stage.py)
     unfold_stage.py     matches of leaders to pairs of items; `packed_clusters.py` makes clusters of them
 
 The driver holds what is small whatever the number of items: counters, the sample of the audit and its pairs.
@@ -14,9 +14,8 @@ The driver holds what is small whatever the number of items: counters, the sampl
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -24,8 +23,11 @@ import numpy as np
 
 from lookalike.certify.audit import Audited
 from lookalike.certify.missed import JoinedTerms
+from lookalike.certify.recall import PairTally
 from lookalike.collide.group import PROBE
 from lookalike.config import Config
+from lookalike.engines.evidence import chance_of
+from lookalike.engines.joined_pairs import JoinedEvidence
 from lookalike.engines.packed import (
     bucket_stage,
     candidate_stage,
@@ -36,24 +38,35 @@ from lookalike.engines.packed import (
 )
 from lookalike.engines.packed.audit_sample import Draw, audited_of, sample_state
 from lookalike.engines.packed.blobs import Arrays1D, BatchWriter
+from lookalike.engines.packed.block_stage import (
+    GIANT_KINDS,
+    MATCHED,
+    BlockPairs,
+    MarksByBlock,
+    NameGiants,
+    UniqueMatches,
+    blocks_of,
+    pair_count,
+)
 from lookalike.engines.packed.bucket_stage import BucketStage
 from lookalike.engines.packed.candidate_stage import REQUESTS, CandidateStage, merge_requests
 from lookalike.engines.packed.carrier import Carrier, StageWork, Table
 from lookalike.engines.packed.frequency_stage import share_frequencies
-from lookalike.engines.packed.giant_stage import AUDIT, GiantStage, add_sure, name_items
+from lookalike.engines.packed.giant_stage import AUDIT, GiantStage, add_sure
 from lookalike.engines.packed.keep_keys import KeepKeys
 from lookalike.engines.packed.lookup_stage import (
     FIND,
     LISTED,
+    ORDERED,
     SIZED,
     FindEntries,
     FindLeaders,
     FindMatches,
+    FindOrders,
     FindSizes,
     pairs_in,
 )
 from lookalike.engines.packed.numbering import Numbering, chunk_of_item, of_references
-from lookalike.engines.packed.order_stage import ORDERED, FindOrders
 from lookalike.engines.packed.ship_stage import ShipStage, read_groups, read_rows
 from lookalike.engines.packed.sketch_stage import SketchStage
 from lookalike.engines.packed.tallies import Tallies
@@ -72,7 +85,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PackedJob", "PackedMatches"]
 
-# Sets of giant buckets that one task may hold, which takes three times as much memory.
+# Bytes of rows of giant buckets that one task compares, where they cannot be parted into blocks.
 _GIANT_BYTES = 4 << 30
 
 
@@ -98,8 +111,9 @@ class PackedMatches:
     missed: BoolArray
     audited_leaders: tuple[I64Array, I64Array]
     leaders_of_left: I64Array
-    # The items of giant buckets, and what their task counted.
+    # The items of giant buckets, where one task has them all; else in how many blocks they are. What was counted there.
     giants: I64Array
+    blocks: int = 1
     giant_counts: dict[str, int] = field(default_factory=dict)
     # How many items have how many elements, and how many references.
     sizes: dict[int, int] = field(default_factory=dict)
@@ -107,6 +121,12 @@ class PackedMatches:
     reference_ids: Table | None = None
     # What the pairs tell that only the join of giants is sure to have found.
     joined: JoinedTerms | None = None
+
+    @property
+    def mean_size(self) -> float:
+        """How many elements an item has that has any."""
+        sizes = Counter(self.sizes) + Counter(self.reference_sizes)
+        return sum(size * many for size, many in sizes.items()) / max(1, sum(sizes.values()))
 
     def all_matches(self, carrier: Carrier) -> Table:
         """The matches that bands, the task of the giants and the audit found."""
@@ -218,21 +238,39 @@ class PackedJob:
         candidates, marks, shipped = self.ship(found, "", pairs, sample)
         both = carrier.together(carrier.only(shipped, "rows"), candidates)
         verify = VerifyStage(self.recipe, self.config, parts)
-        matches = carrier.save("matches", carrier.map(carrier.exchange(both, parts + 1), verify, verify_stage.KINDS))
+        matches = carrier.save("matches", carrier.map(carrier.exchange(both, parts), verify, verify_stage.KINDS))
         _add_counts(counts, Tallies.merged(carrier.collect(matches, "counts")[0]))
         audited = None if sample is None else audited_of(sample, carrier.collect(shipped, "audited")[0])
         found = replace(found, matches=carrier.only(matches, "matches"), audited=audited)
         if not counts.get("giant_items"):
             return found
-        self._check_giants(counts["giant_items"], Counter(found.sizes) + Counter(found.reference_sizes))
-        found = self._with_giants(found, carrier.at(carrier.only(shipped, "rows"), parts), marks, entries)
-        giants = self.join_giants(found, "giants")
+        found = self._with_giants(found, carrier.only(shipped, "giant_rows"), marks, entries)
+        giants = self.match_giants(found, "giants")
         counted, joined = carrier.collect(giants, "counts", "joined")
         told = Tallies.merged(counted)
+        found = replace(found, giant_matches=carrier.only(giants, "matches"), joined=self._joined(joined))
+        if found.blocks > 1 and not self.all_pairs and self.config.cluster == "components":
+            # Two items of one block are together in the tasks of several pairs.
+            found = replace(found, giant_matches=self.unique("giant matches", found.giant_matches, told))
         _add_counts(counts, told)
-        terms = [json.loads(blob["json"].tobytes()) for blob in joined]
-        found = replace(found, giant_matches=carrier.only(giants, "matches"), giant_counts=told)
-        return replace(found, joined=JoinedTerms.from_dict(terms[0]) if terms else None)
+        return replace(found, giant_counts=told)
+
+    def _joined(self, found: Sequence[Arrays1D]) -> JoinedTerms | None:
+        """What the pairs tell that all joins of giants found."""
+        if not found or self.plan is None:
+            return None
+        scale, bands = self.config.scale, self.recipe.bands
+        tally = PairTally(chance_of(self.plan, scale), bands)
+        whole = JoinedEvidence.merged([JoinedEvidence.from_arrays(blob, bands) for blob in found])
+        return whole.terms(lambda similarity: tally.chances(scale.share(similarity)))
+
+    def unique(self, name: str, matches: Table, told: dict[str, int]) -> Table:
+        """Each match once; how many there are then is put right in what was `told`."""
+        carrier = self.carrier
+        once = carrier.map(carrier.exchange(matches, self.parts), UniqueMatches(), MATCHED)
+        saved = carrier.save(name, once)
+        told["matches"] = Tallies.merged(carrier.collect(saved, "counts")[0]).get("matches", 0)
+        return carrier.only(saved, "matches")
 
     def ship(
         self, found: PackedMatches, name: str, pairs: Table, sample: Arrays1D | None = None
@@ -240,67 +278,94 @@ class PackedJob:
         """(pairs, each once; giants and their bands; the rows that they are compared by), by the task that does it."""
         carrier, parts = self.carrier, self.parts
         work = CandidateStage(parts)
-        unique = carrier.map(carrier.exchange(pairs, parts + 1), work, candidate_stage.KINDS)
+        unique = carrier.map(carrier.exchange(pairs, parts), work, candidate_stage.KINDS)
         candidates = carrier.save(f"{name}candidates", unique)
         told = Tallies.merged(carrier.collect(candidates, "counts")[0])
         _add_counts(found.counts, {"giant_items": told.get("giant_items", 0)})
         asked = carrier.exchange(carrier.only(candidates, "requests"), parts)
         requests = carrier.save(f"{name}requests", carrier.map(asked, merge_requests, REQUESTS))
         beside = carrier.meet(found.rows, requests, every=sample is not None)
-        shipped = carrier.map(
-            beside, ShipStage(self.recipe, self.config, parts, found.numbering, sample), ship_stage.KINDS
-        )
+        blocks = self._blocks(found, told.get("giant_items", 0))
+        sent = ShipStage(self.recipe, self.config, parts, blocks, found.numbering, sample)
+        shipped = carrier.map(beside, sent, ship_stage.KINDS)
         shipped = carrier.save(f"{name}shipped", shipped)
         return carrier.only(candidates, "pairs"), carrier.only(candidates, "marks"), shipped
 
+    def _blocks(self, found: PackedMatches, giants: int) -> int:
+        """In how many blocks giants are; refused where one task must have all of them and cannot."""
+        held = giants * 8 * found.mean_size
+        if self.joins:
+            return blocks_of(held)
+        if held > _GIANT_BYTES:
+            compared = self.plan is not None and self.plan.exhaustive
+            what = "are all compared with one another" if compared else "are in buckets too large to compare in parts"
+            raise InputError(
+                f"{giants:,} items, about {held / 1e9:.1f} GB, {what}, and on Spark one task does that, up to "
+                f"{_GIANT_BYTES / 1e9:.1f} GB: one machine takes any number"
+            )
+        return 1
+
     def _with_giants(self, found: PackedMatches, rows: Table, marks: Table, entries: Table) -> PackedMatches:
-        """The same with all that the task of the giants needs.
+        """The same with all that the tasks of the giants need, by their blocks.
 
         That is read again whenever leaders look again, so it is picked out of all that was sent once.
         """
-        carrier, parts = self.carrier, self.parts
-        named = carrier.map(rows, name_items, ("giants",))
-        giants = np.unique(np.concatenate([blob["items"] for blob in carrier.collect(named, "giants")[0]]))
-        sent = [rows, marks, carrier.map(found.copies, FindSizes(giants, parts), SIZED)]
-        if not self.joins and self.recipe.bands:
-            sent.append(carrier.map(entries, FindEntries(giants, parts), LISTED))
-        if self.keep is not None and not self.all_pairs:
-            sent.append(carrier.map(found.orders, FindOrders(giants, parts), ORDERED))
-        return replace(found, sent=carrier.save("giant rows", carrier.together(*sent)), giants=giants)
+        carrier, sent = self.carrier, [rows]
+        blocks = self._blocks(found, found.counts["giant_items"])
+        giants = None
+        if blocks == 1:
+            named = carrier.map(rows, NameGiants(1), ("giants",))
+            giants = np.unique(np.concatenate([blob["items"] for blob in carrier.collect(named, "giants")[0]]))
 
-    def join_giants(self, found: PackedMatches, name: str, *kept: BoolArray) -> Table:
-        """The matches of the task of the giants; `kept` is who was kept, each time that leaders looked again."""
+        def looked_up(table: Table, work: type[FindSizes | FindOrders], kinds: Sequence[str]) -> Table:
+            if giants is None:
+                names = carrier.map(rows, NameGiants(self.parts), ("giants",))
+                table = carrier.exchange(carrier.together(table, names), self.parts)
+            return carrier.map(table, work(found.numbering, blocks, giants), kinds)
+
+        if blocks == 1 or self.all_pairs:
+            sent.append(carrier.map(marks, MarksByBlock(found.numbering, blocks), ("marks",)))
+            sent.append(looked_up(found.copies, FindSizes, SIZED))
+        if giants is not None and not self.joins and self.recipe.bands:
+            sent.append(carrier.map(entries, FindEntries(giants), LISTED))
+        if self.keep is not None and not self.all_pairs:
+            sent.append(looked_up(found.orders, FindOrders, ORDERED))
+        saved = carrier.save("giant rows", carrier.together(*sent))
+        return replace(found, sent=saved, giants=np.empty(0, np.int64) if giants is None else giants, blocks=blocks)
+
+    def match_giants(self, found: PackedMatches, name: str, *kept: BoolArray) -> Table:
+        """The matches of giants; `kept` is who was kept, each time that leaders looked again.
+
+        Of blocks, each is led by itself where keepers are wanted.
+        """
         carrier = self.carrier
+        if found.blocks == 1:
+            return carrier.save(
+                name, carrier.map(carrier.gather(found.sent), self._giant_stage(found, kept), giant_stage.KINDS)
+            )
+        if self.all_pairs or self.config.cluster == "components":
+            return self.match_block_pairs(found, name, found.sent, found.blocks)
+        by_block = carrier.exchange(found.sent, found.blocks)
+        return carrier.save(name, carrier.map(by_block, self._giant_stage(found), giant_stage.KINDS))
+
+    def match_block_pairs(self, found: PackedMatches, name: str, sent: Table, merged: int) -> Table:
+        """The matches of each pair of blocks, neighbours among which are `merged` to so many."""
+        carrier = self.carrier
+        pairs = carrier.map(sent, BlockPairs(found.blocks, merged, self.all_pairs or merged == 1), GIANT_KINDS)
+        both = carrier.exchange(pairs, pair_count(merged))
+        return carrier.save(name, carrier.map(both, self._giant_stage(found), giant_stage.KINDS))
+
+    def _giant_stage(self, found: PackedMatches, kept: tuple[BoolArray, ...] = ()) -> GiantStage:
         assert self.plan is not None, "items are compared"
-        work = GiantStage(self.recipe, self.config, self.parts, self.all_pairs, found.numbering, self.plan, kept)
-        return carrier.save(name, carrier.map(carrier.gather(found.sent), work, giant_stage.KINDS))
+        return GiantStage(
+            self.recipe, self.config, self.parts, self.all_pairs, found.numbering, self.plan, found.blocks, kept
+        )  # fmt: skip
 
     def _sizes(self, found: PackedMatches, pairs: I64Array) -> tuple[I64Array, I64Array]:
         """How many elements both items of a few pairs have."""
         items, rows, _ = read_rows(self._look_up(found.rows, found.numbering, found.numbering.places(np.unique(pairs))))
         sizes = np.diff(rows.offsets)
         return sizes[np.searchsorted(items, pairs[0])], sizes[np.searchsorted(items, pairs[1])]
-
-    def _check_giants(self, giants: int, sizes: Mapping[int, int]) -> None:
-        """Refuse more giants than one task can hold."""
-        mean = sum(size * many for size, many in sizes.items()) / max(1, sum(sizes.values()))
-        held = giants * mean * 8
-        if held <= _GIANT_BYTES:
-            return
-        assert self.plan is not None, "items are compared"
-        what, instead = (
-            "are in buckets too large to compare pair by pair",
-            ("a longer shingle or a higher threshold makes fewer of them, and one machine takes any number"),
-        )
-        if self.plan.exhaustive:
-            what, instead = (
-                f"are all compared with one another by {self.config.scale.measure}",
-                ("one machine takes any number"),
-            )
-        raise InputError(
-            f"{giants:,} items, about {held / 1e9:.1f} GB of sets, {what}, and on Spark one task does that, up to "
-            f"{_GIANT_BYTES / 1e9:.1f} GB: {instead}"
-        )
 
     def _sample(self, found: PackedMatches, draw: Draw | None, sketched: Table) -> Arrays1D:
         """The sample of the audit, from what was drawn while items were sketched; if that is too little, looked up."""
@@ -334,7 +399,7 @@ class PackedJob:
             mine = items[chunk_of_item(items) == chunk]
             out.add("requests", chunk, {"items": mine, "tasks": np.zeros(len(mine), np.uint32)})
         beside = self.carrier.meet(rows, self.carrier.made(list(out.rest()), REQUESTS), every=False)
-        work = ShipStage(self.recipe, self.config, self.parts, numbering)
+        work = ShipStage(self.recipe, self.config, self.parts, 1, numbering)
         return self.carrier.collect(self.carrier.map(beside, work, ship_stage.KINDS), "rows")[0]
 
     def _with_audited(self, found: PackedMatches, audited: Audited) -> PackedMatches:

@@ -1,7 +1,8 @@
 """The fourth stage: stored rows that are compared go to the tasks that need them; the audit looks at all of them.
 
-    rows, requests ──┬─▶ rows     (item, its row, whether it is of a giant bucket) to each task that asked for it
-                     └─▶ audited  (sampled item, item that matches it)
+    rows, requests ──┬─▶ rows        (item, its row, whether it is of a giant bucket) to each task that asked for it
+                     ├─▶ giant_rows  the same of the items of giant buckets, to the task of their block
+                     └─▶ audited     (sampled item, item that matches it)
 
 The rows of a chunk stand beside the requests for it, so nothing but what is compared is moved.
 """
@@ -17,6 +18,7 @@ import pyarrow as pa
 from lookalike.config import Config
 from lookalike.engines.packed.audit_sample import RunningAudit
 from lookalike.engines.packed.blobs import Arrays1D, BatchWriter, by_number, read_kinds
+from lookalike.engines.packed.block_stage import block_of
 from lookalike.engines.packed.numbering import Numbering
 from lookalike.recipe import Recipe
 from lookalike.types import I64Array, U64Array
@@ -24,36 +26,40 @@ from lookalike.verify.verifier import HeldRows
 
 __all__ = ["KINDS", "ShipStage", "read_groups", "read_rows", "unpack_rows"]
 
-KINDS = ("rows", "audited")
+KINDS = ("rows", "giant_rows", "audited")
 # Bytes of rows that are collected before they are sent.
 _COLLECTED = 1 << 22
 
 
 @dataclass(slots=True)
 class _Outgoing:
-    """Rows that wait to be sent, by task."""
+    """Rows that wait to be sent, by kind and task."""
 
-    waiting: dict[int, list[Arrays1D]] = field(default_factory=dict)
+    waiting: dict[tuple[str, int], list[Arrays1D]] = field(default_factory=dict)
     size: int = 0
 
-    def add(self, task: int, arrays: Arrays1D) -> None:
-        self.waiting.setdefault(task, []).append(arrays)
+    def add(self, kind: str, task: int, arrays: Arrays1D) -> None:
+        self.waiting.setdefault((kind, task), []).append(arrays)
         self.size += arrays["words"].nbytes + arrays["items"].nbytes
 
     def send(self, out: BatchWriter) -> None:
         """Everything that waits, one blob for each task."""
-        for task, parts in self.waiting.items():
-            out.add("rows", task, {name: np.concatenate([part[name] for part in parts]) for name in parts[0]})
+        for (kind, task), parts in self.waiting.items():
+            out.add(kind, task, {name: np.concatenate([part[name] for part in parts]) for name in parts[0]})
         self.waiting, self.size = {}, 0
 
 
 @dataclass(frozen=True)
 class ShipStage:
-    """What a task does with chunks and the requests for them; `audit` is the state of the sample, if there is one."""
+    """What a task does with chunks and the requests for them; `audit` is the state of the sample, if there is one.
+
+    Giants, which task `parts` asked for, are in so many `blocks`.
+    """
 
     recipe: Recipe
     config: Config
     parts: int
+    blocks: int
     numbering: Numbering
     audit: Arrays1D | None = None
 
@@ -83,14 +89,20 @@ class ShipStage:
         """The rows that were asked for, by task."""
         inside = (asked["items"] >= items[0]) & (asked["items"] <= items[-1])
         wanted, tasks = asked["items"][inside], asked["tasks"][inside].astype(np.int64)
-        giants = wanted[tasks == self.parts]
+        of_giants = tasks == self.parts
+        giants = wanted[of_giants]
+        tasks = np.where(of_giants, self.parts + block_of(wanted, self.numbering, self.blocks), tasks)
         for task, some in by_number(tasks):
             mine = wanted[some]
             offsets, words = rows.gather(mine - items[0])
             sizes = np.diff(offsets).astype(np.uint32)
             giant = np.isin(mine, giants).astype(np.uint8)
             arrays: Arrays1D = {"items": mine, "sizes": sizes, "words": words, "giant": giant}
-            outgoing.add(task, arrays if groups is None else arrays | {"groups": groups[mine - items[0]]})
+            arrays = arrays if groups is None else arrays | {"groups": groups[mine - items[0]]}
+            if task < self.parts:
+                outgoing.add("rows", task, arrays)
+            else:
+                outgoing.add("giant_rows", task - self.parts, arrays)
 
 
 def unpack_rows(blob: Arrays1D) -> tuple[I64Array, HeldRows]:

@@ -159,9 +159,6 @@ class SparkCarrier:
             there = there | self._functions.col(kind).isNotNull()
         return SparkTable(table.frame.select(PLACE, *kinds).where(there), kinds)
 
-    def at(self, table: SparkTable, place: int) -> SparkTable:
-        return replace(table, frame=table.frame.where(self._functions.col(PLACE) == place))
-
     def save(self, name: str, table: SparkTable) -> SparkTable:
         # Hashes do not compress, and dictionaries of blobs would be copies of them.
         plain = {
