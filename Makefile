@@ -29,10 +29,10 @@ types: $(VENV)/installed-dev
 
 # Tests are handed out one by one, in order, and a worker that has none left takes half of another's: by file, the last one
 # to begin is often one of few long tests, and the other workers wait for it.
-# The tests of Spark share one cluster, which has a process for each core, so they come after all others, one by one.
+# The tests of Spark come after all others, file by file by two workers: one waits for Spark as often as it works.
 unit: $(VENV)/installed-dev kernels browser redis java
 	$(BIN)/python -m pytest -m "not spark" --numprocesses auto --dist worksteal --cov --cov-report=
-	$(BIN)/python -m pytest -m spark --cov --cov-append --cov-report=term --cov-fail-under=90
+	$(BIN)/python -m pytest -m spark --numprocesses 2 --dist loadfile --cov --cov-append --cov-report=term --cov-fail-under=90
 
 kernels: $(VENV)/installed-dev
 	$(BIN)/python -m tools.compile_kernels

@@ -19,6 +19,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections import defaultdict
 from pathlib import Path
@@ -26,6 +27,7 @@ from typing import Any
 
 import lookalike
 import lookalike.spark
+from lookalike.engines.spark.spark_files import LOCAL_JAVA
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -67,7 +69,6 @@ def stages_of(events: Path) -> tuple[float, list[tuple[str, int, float, float, f
     seconds: dict[int, list[float]] = defaultdict(list)
     jvm: dict[int, float] = defaultdict(float)
     shuffled: dict[int, int] = defaultdict(int)
-    names: dict[int, str] = {}
     for file in sorted(
         path for path in events.rglob("*") if path.is_file() and path.name.startswith(("local", "app", "events"))
     ):
@@ -80,23 +81,22 @@ def stages_of(events: Path) -> tuple[float, list[tuple[str, int, float, float, f
                 jvm[event["Stage ID"]] += (
                     metrics["Executor CPU Time"] + metrics["Executor Deserialize CPU Time"]
                 ) / 1e9
-            elif event["Event"] == "SparkListenerStageCompleted":
-                names[event["Stage Info"]["Stage ID"]] = event["Stage Info"]["Stage Name"].split(" at ")[0]
     rows = [
-        (f"{names.get(stage, '?')} {stage}", len(each), jvm[stage], statistics.median(each), max(each), shuffled[stage])
+        (f"stage {stage}", len(each), jvm[stage], statistics.median(each), max(each), shuffled[stage])
         for stage, each in sorted(seconds.items())
     ]
     return sum(shuffled.values()), [row for row in rows if row[4] >= 0.5 or row[5] >= 100_000]
 
 
-def start(folder: Path, master: str) -> Any:
+def start(folder: Path, options: argparse.Namespace, java: str = "") -> Any:
     """A session that writes a log of events."""
     from pyspark.sql import SparkSession
 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     events = folder / "events"
     events.mkdir()
-    options = {
+    settings = {
+        "spark.driver.defaultJavaOptions": java,
         "spark.ui.enabled": "false",
         "spark.eventLog.enabled": "true",
         "spark.eventLog.dir": events.as_uri(),
@@ -106,21 +106,22 @@ def start(folder: Path, master: str) -> Any:
         "spark.log.level": "ERROR",
         "spark.ui.showConsoleProgress": "false",
     }
-    builder = SparkSession.builder.master(master)
-    for name, value in options.items():
+    settings |= dict(each.split("=", 1) for each in options.set)
+    builder = SparkSession.builder.master(options.master)
+    for name, value in settings.items():
         builder = builder.config(name, value)
     return builder.getOrCreate()
 
 
 def measured(path: Path, folder: Path, options: argparse.Namespace) -> None:
     """Run on Spark, and tell what it took."""
-    session = start(folder, options.master)
+    session = start(folder, options, LOCAL_JAVA)
     session.range(10).count()
     fixed = cpu_seconds()
     began = time.perf_counter()
     given = session.read.parquet(str(path)) if options.ids else lookalike.spark.files(session, str(path))
     chosen = {"column": "text", "threshold": options.threshold} | ({"id": "id"} if options.ids else {})
-    found = lookalike.spark.dedup(given, work=str(folder), **chosen)
+    found = lookalike.spark.dedup(given, work=str(folder), parts=options.parts, **chosen)
     removed = {(row["id"], row["kept"], row["similarity"]) for row in found.removed.collect()}
     found.table.write.parquet(str(folder / "kept"))
     wall, used = time.perf_counter() - began, cpu_seconds()
@@ -132,7 +133,7 @@ def measured(path: Path, folder: Path, options: argparse.Namespace) -> None:
     for name, tasks, own, median, longest, sent in stages:
         times, each = longest / max(0.01, median), sent / options.documents
         took = f"median {median:6.2f} s, longest {longest:6.2f} s, {times:4.1f} times"
-        print(f"         {name:16} {tasks:4} tasks, JVM {own:5.1f} s, {took}, {each:6.0f} bytes a document")
+        print(f"         {name:9} {tasks:4} tasks, JVM {own:5.1f} s, {took}, {each:6.0f} bytes a document")
     before = time.process_time()
     local = lookalike.dedup(path, **chosen)
     same = removed == {tuple(row.values()) for row in local.removed.to_pylist()}
@@ -140,11 +141,11 @@ def measured(path: Path, folder: Path, options: argparse.Namespace) -> None:
 
 
 def mllib(path: Path, folder: Path, options: argparse.Namespace) -> None:
-    """The same pairs by MLlib, at the tables that its recall needs."""
+    """The same pairs by MLlib, at the tables that its recall needs; Java compiles for it what it likes."""
     from pyspark.ml.feature import HashingTF, MinHashLSH, NGram, RegexTokenizer
     from pyspark.sql import functions
 
-    session = start(folder, options.master)
+    session = start(folder, options)
     frame = session.read.parquet(str(path))
     tokens = RegexTokenizer(inputCol="text", outputCol="tokens", pattern="\\W+").transform(frame)
     grams = NGram(n=5, inputCol="tokens", outputCol="grams").transform(tokens).where(functions.size("grams") > 0)
@@ -152,12 +153,20 @@ def mllib(path: Path, folder: Path, options: argparse.Namespace) -> None:
     features = features.select("id", "features").cache()
     model = MinHashLSH(inputCol="features", outputCol="hashes", numHashTables=4, seed=1).fit(features)
     pairs = model.approxSimilarityJoin(features, features, 1 - options.threshold, distCol="distance")
-    count = pairs.where("datasetA.id < datasetB.id").count()
+    timer = threading.Timer(options.patience, session.sparkContext.cancelAllJobs)
+    timer.start()
+    try:
+        end = f"{pairs.where('datasetA.id < datasetB.id').count():,} pairs"
+    except Exception as error:  # whatever Spark makes of it
+        if timer.is_alive():
+            raise
+        end = f"not done after {options.patience} s ({type(error).__name__})"
+    timer.cancel()
     used = cpu_seconds()
     session.stop()
     shuffled, _ = stages_of(folder / "events")
     each = shuffled / options.documents
-    print(f"mllib    CPU {sum(used.values()):.1f} s, {each:,.0f} bytes shuffled a document, {count:,} pairs")
+    print(f"mllib    CPU {sum(used.values()):.1f} s, {each:,.0f} bytes shuffled a document, {end}")
 
 
 def main() -> None:
@@ -168,8 +177,11 @@ def main() -> None:
     parser.add_argument("--similarity", type=float, default=0.9, help="of two pages of it")
     parser.add_argument("--threshold", type=float, default=0.8)
     parser.add_argument("--master", default="local[2]")
+    parser.add_argument("--parts", type=int, help="tasks that share each stage")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a setting of Spark")
     parser.add_argument("--ids", action="store_true", help="a DataFrame with an id column")
     parser.add_argument("--mllib", action="store_true")
+    parser.add_argument("--patience", type=int, default=1_800, help="seconds after which MLlib is stopped")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="lookalike-bench-") as name:
         folder = Path(name)

@@ -152,8 +152,11 @@ def report_of(facts: RunFacts, ids: Callable[[I64Array], list[Any]]) -> dict[str
         if planned.width is not None:
             out["width"] = planned.width
         out["certificate"] = facts.certificate
-        for pair in out["certificate"].get("audit", {}).get("missed", []):
-            pair["a"], pair["b"] = ids(np.array([pair["a"], pair["b"]], np.int64))
+        missed = out["certificate"].get("audit", {}).get("missed", [])
+        # All at once: on a cluster somebody must look for them.
+        told = ids(np.array([pair[end] for end in "ab" for pair in missed], np.int64)) if missed else []
+        for pair, a, b in zip(missed, told[: len(missed)], told[len(missed) :], strict=True):
+            pair["a"], pair["b"] = a, b
         out["curve"] = [
             {config.scale.column: _told(config.scale, point.pop("similarity")), "measured": point.pop("found"), **point}
             for point in out["certificate"].pop("curve", [])

@@ -1,22 +1,40 @@
-"""One Spark cluster for all tests: two executors, which are processes of their own, on this machine."""
+"""The Spark sessions of all tests: a cluster of two executors, which are processes of their own, and one process."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import sys
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+
+from lookalike.engines.spark import spark_run
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-@pytest.fixture(scope="session")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """The session; its files are below a folder that is thrown away."""
+@pytest.fixture(autouse=True)
+def tasks_of_few_items(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A few hundred items go to two tasks, and not to one."""
+    monkeypatch.setattr(spark_run, "_ENTRIES", 32_000)
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> SparkSession:
+    """A session with two executors, which are processes of their own."""
+    return _session("local-cluster[2,1,1024]", tmp_path_factory)
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> SparkSession:
+    """A session in one process."""
+    return _session("local[2]", tmp_path_factory)
+
+
+def _session(master: str, tmp_path_factory: pytest.TempPathFactory) -> SparkSession:
+    """The session of this process, which has one at a time; its files are below a folder that is thrown away."""
     if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
         pytest.skip("there is no Java: make java installs it")
     from pyspark.sql import SparkSession
@@ -43,10 +61,16 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         "spark.speculation.multiplier": "1.5",
         "spark.speculation.minTaskRuntime": "100ms",
         "spark.ui.showConsoleProgress": "false",
+        # As above: what takes a task on a few hundred rows is not worth a compiler.
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     }
-    builder = SparkSession.builder.master("local-cluster[2,1,1024]").appName("lookalike tests")
+    builder = SparkSession.builder.master(master).appName("lookalike tests")
     for name, value in options.items():
         builder = builder.config(name, value)
-    session = builder.getOrCreate()
-    yield session
-    session.stop()
+    there = SparkSession.getActiveSession()
+    if there is not None and there.conf.get("spark.master") == master:
+        return there
+    if there is not None:
+        there.stop()
+    return builder.getOrCreate()

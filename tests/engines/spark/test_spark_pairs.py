@@ -120,13 +120,15 @@ def test_where_rows_cannot_be_sent_by_number_they_are_grouped(
 def test_many_requests_are_not_sent_to_all(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(spark_carrier, "_BROADCAST", 0)
+    monkeypatch.setitem(spark_carrier._SETTINGS, "spark.sql.autoBroadcastJoinThreshold", "-1")
     carrier = SparkCarrier(spark, str(tmp_path))
     many, few = BatchWriter(["rows"]), BatchWriter(["requests"])
     for place in range(4):
         many.add("rows", place, {})
         if place % 2:
             few.add("requests", place, {})
-    tables = carrier.made(list(many.rest()), ["rows"]), carrier.made(list(few.rest()), ["requests"])
-    assert sorted(row["p"] for row in carrier.meet(*tables, every=False).frame.collect()) == [1, 3]
-    assert len(carrier.meet(*tables, every=True).frame.collect()) == 4
+    made = carrier.made(list(many.rest()), ["rows"]), carrier.made(list(few.rest()), ["requests"])
+    with spark_carrier.settings(spark):
+        tables = carrier.save("rows", made[0]), carrier.save("requests", made[1])
+        assert sorted(row["p"] for row in carrier.meet(*tables, every=False).frame.collect()) == [1, 3]
+        assert len(carrier.meet(*tables, every=True).frame.collect()) == 4

@@ -32,11 +32,10 @@ if TYPE_CHECKING:
 
 __all__ = ["SharedFile", "SparkCarrier", "SparkTable", "plain_errors", "settings", "spark_functions"]
 
-# Bytes of the smaller table of a meeting up to which every executor gets all of it: it passes through the driver, which
-# has 1 GB unless it is given more.
-_BROADCAST = 64 << 20
-# What is set while stages run: batches of a few MB, whatever the size of a row.
+# What is set while stages run: batches of a few MB, whatever the size of a row. The smaller table of a meeting goes to
+# every executor where its file is no larger than this: it passes through the driver, which has 1 GB by default.
 _SETTINGS = {
+    "spark.sql.autoBroadcastJoinThreshold": str(64 << 20),
     "spark.sql.execution.arrow.maxBytesPerBatch": str(8 << 20),
     "spark.sql.parquet.columnarReaderBatchSize": "64",
 }
@@ -139,11 +138,7 @@ class SparkCarrier:
         return replace(table, frame=table.frame.coalesce(1), parts=None)
 
     def meet(self, many: SparkTable, few: SparkTable, *, every: bool) -> SparkTable:
-        (kind,) = few.kinds
-        length = self._functions.sum(self._functions.length(kind))
-        size = few.frame.select(length).collect()[0][0] or 0
-        small = self._functions.broadcast(few.frame) if size <= _BROADCAST else few.frame
-        joined = many.frame.join(small, PLACE, "left" if every else "inner")
+        joined = many.frame.join(few.frame, PLACE, "left" if every else "inner")
         return SparkTable(joined, (*many.kinds, *few.kinds))
 
     def together(self, *tables: SparkTable) -> SparkTable:
@@ -224,7 +219,8 @@ class SparkCarrier:
         frame = (
             self._session.createDataFrame(table, schema) if len(table) else self._session.createDataFrame([], schema)
         )
-        return SparkTable(frame, tuple(kinds))
+        # Spark does not know how small it is.
+        return SparkTable(self._functions.broadcast(frame), tuple(kinds))
 
     def share(self, name: str, arrays: Arrays1D) -> SharedFile:
         # By its contents, since a session knows a file by its name, and tells tasks of all runs the same ones.

@@ -37,9 +37,10 @@ __all__ = ["SparkFound", "check_supported", "run_on_spark"]
 
 # Keys of all bands that a task sorts: 20 bytes each, and as much again to sort them.
 _ENTRIES = 2_000_000
-_MOST_PARTS = 65_000
 # Shingles that a task counts, and how many a document may have that others do not.
 _SHINGLES, _SHINGLES_EACH = 8_000_000, 250
+# Up to a few tasks have less, down to a part of that, so that all cores have work.
+_FEW_TASKS, _PART, _MOST_TASKS = 8, 32, 65_000
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ def run_on_spark(
     session = frame.sparkSession
     if resume and work is None:
         raise OptionError("resume goes on with a run in its work folder: name that with work")
-    folder = _folder(session, work, _mark([given, *([] if against is None else [against])], config, verb))
+    folder = _folder(session, work, _mark([given, *([] if against is None else [against])], config, verb, parts))
     carrier = SparkCarrier(session, folder, named=work is not None, resume=resume)
     with settings(session), plain_errors():
         source = FrameSource(given, config.id, carrier)
@@ -93,7 +94,7 @@ def run_on_spark(
         frequencies = None
         if items.recipe.needs_frequencies:
             total = sum(part.source.count() or 0 for part in collection.parts)
-            counting = parts or min(_MOST_PARTS, max(_cores(session), -(-total * _SHINGLES_EACH // _SHINGLES)))
+            counting = parts or _tasks(total * _SHINGLES_EACH, _SHINGLES)
             read = [(items, source.unordered(_columns(items)))]
             if other is not None and collection.against is not None:
                 read.append((collection.against, other.unordered(_columns(collection.against))))
@@ -101,7 +102,7 @@ def run_on_spark(
         plan, _ = plan_run(collection, config, frequencies, verb=verb)
         recipe = items.recipe.planned(plan)
         total = sum(part.source.count() or 0 for part in collection.parts) * max(1, recipe.bands)
-        tasks = parts or min(_MOST_PARTS, max(_cores(session), -(-total // _ENTRIES)))
+        tasks = parts or _tasks(total, _ENTRIES)
         all_pairs = verb == "pairs"
         measured = MeasuredCarrier(carrier)
         job = PackedJob(
@@ -156,9 +157,10 @@ def _check_count(source: FrameSource, found: int, folder: str) -> None:
         )
 
 
-def _cores(session: SparkSession) -> int:
-    """How many tasks the user has exchanges make, at most as many as cores are likely."""
-    return max(1, min(64, int(session.conf.get("spark.sql.shuffle.partitions", "8") or 8)))
+def _tasks(work: int, each: int) -> int:
+    """How many tasks share the work. It goes by nothing but that: a run may be taken up on another cluster."""
+    large, small = (max(1, -(-work // size)) for size in (each, each // _PART))
+    return min(_MOST_TASKS, max(large, min(_FEW_TASKS, small)))
 
 
 def _folder(session: SparkSession, work: str | None, mark: str) -> str:
@@ -173,16 +175,16 @@ def _folder(session: SparkSession, work: str | None, mark: str) -> str:
     return folder
 
 
-def _mark(given: Sequence[DataFrame | SparkFiles], config: Config, verb: str) -> str:
+def _mark(given: Sequence[DataFrame | SparkFiles], config: Config, verb: str, parts: int | None) -> str:
     """What runs with the same options on rows of the same columns, or on the same files, have in common."""
     tokens, keep = function_name(config.shingle.tokens), config.keep
     shingle = replace(config.shingle, tokens=None, normalize=frozenset())
     # What only says how a run is computed is left out, and sets are told in order.
     told = replace(config, shingle=shingle, threads=1, memory=1, keep=keep if isinstance(keep, str) else "")
-    parts = [verb, repr(told), repr(sorted(config.shingle.normalize)), repr(tokens)]
+    marks = [verb, repr(parts), repr(told), repr(sorted(config.shingle.normalize)), repr(tokens)]
     for each in given:
         if isinstance(each, SparkFiles):
-            parts += [each.frame.schema.simpleString(), repr(each.places), repr(each.fingerprints)]
+            marks += [each.frame.schema.simpleString(), repr(each.places), repr(each.fingerprints)]
         else:
-            parts.append(each.schema.simpleString())
-    return hashlib.blake2b("\n".join(parts).encode(), digest_size=6).hexdigest()
+            marks.append(each.schema.simpleString())
+    return hashlib.blake2b("\n".join(marks).encode(), digest_size=6).hexdigest()

@@ -13,6 +13,7 @@ import pytest
 
 import lookalike
 import lookalike.spark
+from lookalike.engines.packed import packed_clusters
 from tests.engines.spark.test_spark_dedup import plain, rows_of
 from tests.engines.spark.test_spark_pairs import rows
 
@@ -59,9 +60,12 @@ class Killer(threading.Thread):
                 self.killed.append(stage)
 
 
-def test_killed_executors_change_nothing(spark: SparkSession, tmp_path: Path) -> None:
-    """In sketching, in verification, and where keepers are chosen."""
-    table = rows()
+def test_killed_executors_change_nothing(
+    cluster: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In sketching, in verification, and in the rounds in which keepers are chosen."""
+    monkeypatch.setattr(packed_clusters, "_ONE_TASK", 0)
+    table, stages = rows(), ("sketches", "matches", "round-0-1")
     options: dict[str, Any] = {
         "column": "text",
         "id": "id",
@@ -70,12 +74,12 @@ def test_killed_executors_change_nothing(spark: SparkSession, tmp_path: Path) ->
         "bands": 5,
         "rows": 3,
     }
-    killer = Killer(spark, tmp_path, ("sketches", "matches", "keepers-0"))
+    killer = Killer(cluster, tmp_path, stages)
     killer.start()
-    found = lookalike.spark.dedup(spark.createDataFrame(table), work=str(tmp_path), **options)
+    found = lookalike.spark.dedup(cluster.createDataFrame(table), work=str(tmp_path), **options)
     removed = plain(found.removed)
     killer.join(_DEADLINE)
-    assert killer.killed == ["sketches", "matches", "keepers-0"]
+    assert tuple(killer.killed) == stages
     local = lookalike.dedup(table, **options)
     assert removed == rows_of(local.removed)
     assert found.report["certificate"] == local.report["certificate"]
