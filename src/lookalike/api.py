@@ -47,7 +47,18 @@ def pairs(items: Any, **options: Unpack[PairsOptions]) -> Pairs:
     >>> lookalike.pairs(["the cat sat on the mat today", "The cat sat on the mat, today!", "a dog"], shingle="word:2")
     1 pair (Jaccard >= 0.8 on word:2, every pair compared)
       a=0  b=1  similarity=1.0000
+
+    With `against` it is pairs of two collections: `a` is an item of the first, and `b` one of the other.
+
+    >>> lookalike.pairs({"ann": {1, 2, 3}, "bob": {1, 2, 3, 4}}, against={"eve": {1, 2, 3}}, threshold=0.7)
+    2 pairs (Jaccard >= 0.7, every pair compared)
+      a='ann'  b='eve'  similarity=1.0000
+      a='bob'  b='eve'  similarity=0.7500
     """
+    if options.get("against") is not None:
+        from lookalike.index.index_run import refuse_index
+
+        refuse_index(options["against"])
     return Pairs(_find("pairs", PairsOptions, items, options))
 
 

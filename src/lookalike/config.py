@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Unpack, cast
@@ -64,6 +64,13 @@ class Config:
     skip_bad: bool
     group_by: str | None
     report_by: str | None
+    # Whether pairs of two of the run's own items are wanted, too, where pairs with another collection are.
+    within: bool
+    # Whether items are removed only for those of another collection.
+    only_against: bool
+    # The columns of the other collection, and its ids, where these are not those of the run's own items.
+    against_columns: tuple[str, ...]
+    against_id: str | None
     # The columns with the items, and what these must be, where that leaves a choice.
     columns: tuple[str, ...]
     form: str | None
@@ -110,6 +117,7 @@ def make_config(**given: Unpack[ConfigOptions]) -> Config:
         "exact_normalized": options["exact"] and options["normalize"] is not None,
         "threads": options["threads"] or os.cpu_count() or 1,
         "columns": columns,
+        "against_columns": _names(options["against_column"]) or columns,
         "form": form,
         "memory": default_memory() if memory is None else parse_bytes("memory", memory),
         "of_text": tuple(name for name in _OF_TEXT if given.get(name) not in (None, False)),
@@ -136,6 +144,9 @@ def _check_together(options: ConfigOptions) -> None:
         raise OptionError(f"html takes whole pages: it does not go with unit={unit!r}")
     if exact and (options["html"] or options["max_share"] is not None):
         raise OptionError("exact finds identical items only: it does not go with html or max_share")
+    if options["only_against"] and (options["keep"] != "first" or options["cluster"] != "representative"):
+        name = "keep" if options["keep"] != "first" else "cluster"
+        raise OptionError(f"{name} is about near-duplicates inside the input, which only_against leaves alone")
     if isinstance(options["keep"], str):
         allowed.name("keep", options["keep"])
 
@@ -229,11 +240,11 @@ def _items(options: ConfigOptions) -> tuple[str | None, tuple[str, ...]]:
     if len(given) > 1:
         raise OptionError("column, vectors and sets all name the column with the items: give one of them")
     option, value = next(iter(given.items()), ("column", ()))
-    columns = (value,) if isinstance(value, str) else tuple(value)
+    columns = _names(value)
     if options["unit"] != "document" and len(columns) > 1:
         raise OptionError(f"unit is {options['unit']!r}: it takes one column, not {len(columns)}")
     return None if option == "column" else option, columns
 
 
-def _whole(value: int | None) -> int | None:
-    return None if value is None else int(value)
+def _names(value: str | Sequence[str] | None) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else tuple(value or ())

@@ -61,6 +61,8 @@ def pairs(
     from lookalike.engines.spark.spark_run import run_on_spark
     from lookalike.runs.spark_results import SparkPairs
 
+    if options.pop("against", None) is not None:
+        raise OptionError("against lists pairs of two collections on one machine: on Spark dedup takes it")
     config = _config("pairs", PairsOptions, options)
     return SparkPairs(run_on_spark(frame, config, verb="pairs", work=work, parts=parts, resume=resume))
 

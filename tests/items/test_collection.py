@@ -52,10 +52,11 @@ def numbers(values: list[Any], there: list[bool] | None, references: int) -> lis
 
 def pairs_of(run: Found) -> dict[tuple[int, int], float]:
     table, references = pairs_table(run), run.collection.references
-    there = table["a_against"].to_pylist() if references else None
-    first = numbers(table["a"].to_pylist(), there, references)
-    second = numbers(table["b"].to_pylist(), None, references)
-    pairs = dict(zip(zip(first, second, strict=True), table["similarity"].to_pylist(), strict=True))
+    there = table["b_against"].to_pylist() if references else None
+    first = numbers(table["a"].to_pylist(), None, references)
+    second = numbers(table["b"].to_pylist(), there, references)
+    ends = (tuple(sorted(pair)) for pair in zip(first, second, strict=True))
+    pairs = dict(zip(ends, table["similarity"].to_pylist(), strict=True))
     assert len(pairs) == table.num_rows, "a pair was listed twice"
     return pairs
 
@@ -126,7 +127,7 @@ def sides(items: Items, references: int, **reading: Any) -> tuple[Any, Any]:
 
 def compared(items: Items, references: int, verb: str, **options: Any) -> Found:
     own, against = sides(items, references)
-    return find(own, configured(**options), verb=verb, against=against)
+    return find(own, configured(**options, within=verb == "pairs"), verb=verb, against=against)
 
 
 small_sets = st.lists(st.sets(st.integers(0, 8), max_size=6), min_size=2, max_size=14)
@@ -169,8 +170,10 @@ def test_texts_are_compared_against_texts_in_groups_too(seed: int) -> None:
     items = [text.shingles(each.encode(), "word", 2, LOWER) for each in texts]
     table = pa.table({"text": texts, "group": groups})
     own, against = (open_source(each, batch_rows=5) for each in (table.slice(references), table.slice(0, references)))
-    config = configured(group_by="group", shingle="word:2")
-    runs = [find(own, config, verb=verb, against=against) for verb in ("pairs", "dedup")]
+    runs = [
+        find(own, configured(group_by="group", shingle="word:2", within=verb == "pairs"), verb=verb, against=against)
+        for verb in ("pairs", "dedup")
+    ]
     check(items, *runs, raw=texts, groups=groups)
 
 
@@ -180,7 +183,10 @@ def test_memory_threads_and_batches_change_nothing_against_another_collection() 
     def told(**options: Any) -> list[Any]:
         rows = options.pop("batch_rows", 1000)
         own, against = sides(items, 20, batch_rows=rows)
-        runs = [find(own, configured(bands=12, **options), verb=verb, against=against) for verb in ("pairs", "dedup")]
+        runs = [
+            find(own, configured(bands=12, within=verb == "pairs", **options), verb=verb, against=against)
+            for verb in ("pairs", "dedup")
+        ]
         counts = [dataclasses.asdict(run.counts) for run in runs]
         return [pairs_of(runs[0]), removed_of(runs[1]), clusters_table(runs[1]).to_pylist(), counts]
 

@@ -34,14 +34,13 @@ def all_matches(
 ) -> dict[Pair, Fraction]:
     """Every pair that is to be listed.
 
-    Items of different groups are never compared. The first `references` items are only compared with: pairs of two of
-    them are left out, and so are those between copies of two of them, which are not looked at any more.
+    Items of different groups are never compared. Pairs of two of the first `references` items are left out.
     """
     first = identities(items, raw, groups)
     pairs = {(i, j): Fraction(1) for i, j in combinations(range(len(items)), 2) if first[i] == first[j]}
     for (i, j), similarity in all_pairs(items, threshold).items():
         together = groups is None or groups[i] == groups[j]
-        if together and first[i] != first[j] and max(first[i], first[j]) >= references:
+        if together and first[i] != first[j]:
             pairs[i, j] = similarity
     return {pair: similarity for pair, similarity in pairs.items() if pair[1] >= references}
 

@@ -71,6 +71,17 @@ class Audited:
     compared: int
     empty: int
 
+    def across(self, references: int, seen: int) -> Audited:
+        """The same without pairs of two of the run's own items; of the references `seen` had elements.
+
+        A pair belongs to its earlier item, so what is left is a sample of the references.
+        """
+        mine, items, full = self.left < references, self.items[self.items < references], self.full_items()
+        return replace(
+            self, items=items, left=self.left[mine], right=self.right[mine], similarities=self.similarities[mine],
+            full=int((full < references).sum()), seen=seen,
+        )  # fmt: skip
+
     def full_items(self) -> I64Array:
         """The sampled items with more matches than are in here."""
         items, pairs = np.unique(self.left, return_counts=True)

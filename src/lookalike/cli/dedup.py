@@ -100,6 +100,11 @@ def _run(task: Job, given: DedupCommand, *, to_folder: bool) -> None:
         say(f"  {report['known']['recall_statement']}", quiet=quiet)
     elif given["against"]:
         say(f"  {counted(report['removed_against'], noun)} removed for one of the other collection", quiet=quiet)
+        if given["only_against"]:
+            there = result.found.counts.references
+            say(
+                f"  items of the other collection found in the input: {report['items_hit']:,} of {there:,}", quiet=quiet
+            )
     if report.get("documents_emptied"):
         say(f"  {counted(report['documents_emptied'], 'document')} left out: nothing remained of them", quiet=quiet)
     if to_folder and report["pairs_left_out"]:

@@ -233,6 +233,10 @@ def _prepared(verb: str, given: dict[str, Any], index: IndexRun | None) -> Job:
     announce_compiling(given["quiet"])
     inputs, images = given["inputs"] or [], given["images"] or []
     against = [] if index is not None else given.get("against") or []
+    if verb == "pairs" and against:
+        from lookalike.index.index_run import refuse_index
+
+        refuse_index([Path(each) for each in against])
     reading = InputOptions(
         format=given["format"], skip_bad=given["skip_bad"], limit=given["limit"], edges=given["edges"],
         batch_bytes=batch_bytes_for(config.memory, config.threads), undirected=given["undirected"],

@@ -15,6 +15,8 @@ __all__ = ["pairs"]
 def pairs(**given: Unpack[PairsCommand]) -> None:
     """List every pair of similar items: the columns `a`, `b` and `similarity`, each pair once, sorted.
 
+    With --against they are pairs of an item of the input (`a`) and one of the other collection (`b`).
+
     Without -o the most similar pairs are shown on the screen.
 
     Example: lookalike pairs docs.jsonl --id id -t 0.8 -o pairs.parquet
@@ -45,4 +47,6 @@ def pairs(**given: Unpack[PairsCommand]) -> None:
         print_json(result.report | {"seconds": elapsed(), "output": spelled(str(output)) if output else None})
     at = "of identical items" if given["exact"] else f"at {job.limit_words(found)}"
     headline = f"{counted(len(result), 'pair')} {at} among {counted(found.counts.items, 'item')}"
+    if given["against"]:
+        headline += f" and {found.counts.references:,} of the other collection"
     job.summary(found, headline, result.report, quiet=quiet)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lookalike.cli import job
+from lookalike.cli.command_options import PairsCommand
 from lookalike.cli.stopwatch import elapsed
 from lookalike.cli.terminal import SHOWN_ROWS, print_json, say, show_table
 from lookalike.errors import OptionError
@@ -81,6 +82,8 @@ def _check(table: Any, options: Mapping[str, Any]) -> None:
     for name, instead in _REFUSED.items():
         if name in options and options[name] != entries(table)[name].option.default:
             raise OptionError(f"{name} does not go with --engine spark: {instead}")
+    if table is PairsCommand and options["against"]:
+        raise OptionError("against lists pairs of two collections on one machine: leave out --engine spark")
     job.check_inputs(options["inputs"] or [], [])
     output = options["output"]
     from lookalike.engines.spark.spark_files import check_addresses

@@ -9,15 +9,16 @@ The first half of the fingerprint is grouped like the keys of a band; within a b
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 from functools import cached_property
 
 import numpy as np
 
 from lookalike.kernels.chosen_hashes import sort_pairs, steps_allowed
 from lookalike.kernels.jit import aside, kernel
-from lookalike.types import F64Array, I64Array, U32Array
+from lookalike.types import BoolArray, F64Array, I64Array, U32Array
 
-__all__ = ["Folds", "lead_buckets"]
+__all__ = ["Folds", "Wanted", "lead_buckets"]
 
 
 @kernel(
@@ -62,15 +63,25 @@ def _lead_sorted(members, seconds, leader):
     return led
 
 
+class Wanted(Enum):
+    """Which pairs of items count, where the first items are those of another collection; of two of those never any."""
+
+    # What removes items: one that is identical to a reference goes as such, whatever else it is like.
+    REMOVING = "removing"
+    WITHIN = "within and across"
+    ACROSS = "across"
+
+
 @dataclass(frozen=True)
 class Folds:
     """`leader[i]` is the first item that is identical to item i; a leader leads itself.
 
-    The first `references` items are only compared with: pairs of two of them do not count.
+    The first `references` items are those of another collection; `wanted` says which pairs count.
     """
 
     leader: U32Array
     references: int = 0
+    wanted: Wanted = Wanted.REMOVING
 
     def __len__(self) -> int:
         """How many different items there are."""
@@ -95,8 +106,28 @@ class Folds:
         return np.bincount(self.leader[: self.references], minlength=len(self.leader))
 
     @cached_property
+    def own_sizes(self) -> I64Array:
+        """The number of the run's own items that each leads."""
+        return self.sizes if self._reference_sizes is None else self.sizes - self._reference_sizes
+
+    @property
+    def all_count(self) -> bool:
+        """Whether every pair of leaders counts."""
+        return not self.references and self.wanted is not Wanted.ACROSS
+
+    def count(self, left: I64Array, right: I64Array) -> BoolArray:
+        """Which pairs of leaders count: whether they stand for a pair of items that does."""
+        if self.wanted is Wanted.REMOVING:
+            counts: BoolArray = np.maximum(left, right) >= self.references
+        else:
+            counts = self.weights(left, right) > 0
+        return counts
+
+    @cached_property
     def within(self) -> int:
         """How many pairs of identical items there are."""
+        if self.wanted is Wanted.ACROSS:
+            return 0 if self._reference_sizes is None else int((self._reference_sizes * self.own_sizes).sum())
         total = 0
         for sizes, sign in ((self.sizes, 1), (self._reference_sizes, -1)):
             if sizes is not None:
@@ -106,10 +137,15 @@ class Folds:
 
     def weights(self, left: I64Array, right: I64Array) -> F64Array:
         """How many pairs of items each pair (left, right) of leaders stands for."""
-        weights = self.sizes[left] * self.sizes[right]
-        if self._reference_sizes is not None:
-            weights = weights - self._reference_sizes[left] * self._reference_sizes[right]
-        return weights.astype(np.float64)
+        sizes, there, own = self.sizes, self._reference_sizes, self.own_sizes
+        if self.wanted is Wanted.ACROSS:
+            weights: I64Array = own[left] * (sizes - own)[right] + (sizes - own)[left] * own[right]
+        else:
+            weights = sizes[left] * sizes[right]
+            if there is not None:
+                weights = weights - there[left] * there[right]
+        out: F64Array = weights.astype(np.float64)
+        return out
 
     def unfolded(self, left: I64Array, right: I64Array) -> int:
         """How many pairs of items the pairs (left, right) of leaders stand for."""

@@ -38,6 +38,7 @@ class Evidence:
         kept_items: how many items are kept; None where nothing is removed.
         partners: of the sampled items with more matches than the audit takes up, how many later items are known to be
             like them.
+        across: whether pairs of two collections were looked for, and no others.
     """
 
     counts: Counts
@@ -49,6 +50,7 @@ class Evidence:
     stayed: BoolArray | None = None
     kept_items: int | None = None
     partners: Mapping[int, float] = field(default_factory=dict)
+    across: bool = False
 
 
 def chance_of(plan: Plan, scale: Scale) -> Callable[[F64Array], F64Array]:

@@ -47,11 +47,12 @@ from lookalike.threads.ordered import ordered_map
 from lookalike.types import BoolArray, Dense
 from lookalike.wording.progress import SILENT, Progress
 
-__all__ = ["IndexRun", "names_index", "open_index_run"]
+__all__ = ["IndexRun", "names_index", "open_index_run", "refuse_index"]
 
 # What an index does not go with, and why.
 _REFUSED = {
     "group_by": "an index has no groups",
+    "only_against": "near-duplicates inside the input go, too",
     "max_share": "an index knows no shares of documents",
 }
 # Ids that are looked up at a time.
@@ -69,6 +70,17 @@ def names_index(against: Any) -> bool:
     except (OSError, ValueError):
         # No name that a folder could have.
         return False
+
+
+def refuse_index(against: Any) -> None:
+    """Refuse an index where pairs with another collection are asked for."""
+    # Texts in a list are items, and only paths are places.
+    several = [each for each in against if not isinstance(each, str)] if isinstance(against, list) else [against]
+    if any(names_index(each) for each in several):
+        raise OptionError(
+            "against names an index, of which pairs are not listed: dedup takes it, and `lookalike index query` asks "
+            "it for the matches of each item"
+        )
 
 
 def open_index_run(

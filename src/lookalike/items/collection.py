@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from lookalike.config import Config
-from lookalike.errors import InputError
+from lookalike.errors import InputError, OptionError
 from lookalike.io.source import Flags, Source
 from lookalike.items.from_rows import ItemBatch, ItemPiece, Items, open_items
 from lookalike.types import BoolArray, I64Array
@@ -75,10 +75,26 @@ def open_collection(source: Source, against: Source | None, config: Config) -> C
     """The items that the options ask for; a collection to compare against is read with the same options."""
     items = open_items(source, config)
     if against is None:
+        told = {
+            "within": config.within,
+            "only_against": config.only_against,
+            "against_column": config.against_columns != config.columns,
+            "against_id": config.against_id is not None,
+        }
+        for name, given in told.items():
+            if given:
+                raise OptionError(f"{name} goes with another collection: name it with against (--against)")
         return Collection(items)
-    # What only tells the run's own items apart need not be there.
+    # What only tells the run's own items apart need not be there; a name that was given for it must be.
     here = against.schema().names
-    other = replace(config, report_by=None, id=config.id if config.id in here else None)
+    own_id = config.against_id or (config.id if config.id in here else None)
+    missing = [name for name in config.against_columns if name not in here]
+    if missing and config.against_columns == config.columns:
+        raise InputError(
+            f"the other collection has no column {missing[0]!r}; say which to compare with against_column "
+            f"(--against-column): {', '.join(here)}"
+        )
+    other = replace(config, report_by=None, id=own_id, columns=config.against_columns)
     references = open_items(against, other)
     if references.form != items.form:
         raise InputError(f"the items are {items.form}, and those to compare against are {references.form}")

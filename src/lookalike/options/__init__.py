@@ -277,6 +277,14 @@ class ClusterOptions(TypedDict, total=False):
 class Removing(TypedDict, total=False):
     """For `dedup`."""
 
+    only_against: Annotated[
+        bool,
+        Option(
+            "With `against`: remove only what is like an item of the other collection, such as a test set.",
+            default=False,
+            panel=MATCHING,
+        ),
+    ]
     unit: Annotated[
         Literal["document", "paragraph", "line"],
         Option("Remove whole documents, or repeated paragraphs or lines inside and across them.", default="document"),
@@ -307,19 +315,61 @@ class Watching(TypedDict, total=False):
     ]
 
 
-class ConfigOptions(Common, ListedPairs, ClusterOptions, Removing, total=False):
+class OtherColumns(TypedDict, total=False):
+    """Where the items of another collection stand, if it has other columns."""
+
+    against_column: Annotated[
+        str | Sequence[str] | None,
+        Option(
+            "The column with the items of the other collection, if it is called otherwise there.",
+            check=allowed.names,
+            panel=READING,
+            typed=list[str] | None,
+        ),
+    ]
+    against_id: Annotated[
+        str | None,
+        Option(
+            "The column with the ids of the other collection, if it is called otherwise there.",
+            check=allowed.name,
+            panel=READING,
+        ),
+    ]
+
+
+class Across(TypedDict, total=False):
+    """For pairs of two collections."""
+
+    within: Annotated[
+        bool,
+        Option("With `against`: also list pairs of two items of the input itself.", default=False, panel=MATCHING),
+    ]
+
+
+class ConfigOptions(Common, ListedPairs, ClusterOptions, Removing, OtherColumns, Across, total=False):
     """Everything that `make_config` makes a configuration of."""
 
 
-class PairsOptions(Common, ListedPairs, ReadOptions, Watching, total=False):
+class PairsOptions(Common, ListedPairs, OtherColumns, Across, ReadOptions, Watching, total=False):
     """The options of `lookalike.pairs`."""
+
+    against: Annotated[
+        Any,
+        Option(
+            "List the pairs of an item of the input and one of this other collection.",
+            on_command="May be given several times.",
+            panel=MATCHING,
+            typed=list[str] | None,
+            metavar="FILE",
+        ),
+    ]
 
 
 class ClustersOptions(Common, ClusterOptions, ReadOptions, Watching, total=False):
     """The options of `lookalike.clusters`."""
 
 
-class DedupOptions(ConfigOptions, ReadOptions, Watching, total=False):
+class DedupOptions(Common, ListedPairs, ClusterOptions, Removing, OtherColumns, ReadOptions, Watching, total=False):
     """The options of `lookalike.dedup`."""
 
     against: Annotated[

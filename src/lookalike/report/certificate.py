@@ -241,11 +241,11 @@ def _audit(
         # Where every pair was looked at and one item of each match is gone, a sample that shows nothing has no doubt.
         certain = plan.exhaustive and config.verify == "exact" and not led and not bad.any()
         mended = evidence.counts.audit_pairs > 0
-        out["left"] = _NONE if certain else _left(bad, left, audited, evidence.kept_items, mended=mended)
+        out["left"] = _NONE if certain else _left(bad, left, audited, evidence, mended=mended)
     return sample, out
 
 
-def _left(bad: BoolArray, left: I64Array, audited: Audited, kept: int, *, mended: bool) -> dict[str, Any]:
+def _left(bad: BoolArray, left: I64Array, audited: Audited, evidence: Evidence, *, mended: bool) -> dict[str, Any]:
     """How many kept items still have a near-duplicate among the kept.
 
     A sampled item that has later ones stands for itself and for them. That counts an item twice which has two earlier
@@ -255,7 +255,9 @@ def _left(bad: BoolArray, left: I64Array, audited: Audited, kept: int, *, mended
     items, partners = np.unique(left[bad], return_counts=True)
     sampled = max(1, len(audited.items))
     low, high = clopper_pearson(len(items), sampled)
-    each = 1.0 + (float(partners.mean()) if len(items) else 1.0)
+    # Of two collections the sampled items are those of the other one, which are not kept themselves.
+    each = (0.0 if evidence.across else 1.0) + (float(partners.mean()) if len(items) else 1.0)
+    kept = evidence.kept_items or 0
     share = len(items) / sampled
     others = audited.seen - (len(audited.items) if mended else 0)
     if audited.rate >= 1.0:
@@ -292,11 +294,13 @@ def _statement(config: Config, plan: Plan, evidence: Evidence, parts: dict[str, 
     }[config.verify]
     left = parts.get("left")
     if left is not None and left["high"] == 0.0:
-        sentence += "; no kept item has a near-duplicate left"
+        what = "is like one of the other collection" if evidence.across else "has a near-duplicate left"
+        sentence += f"; no kept item {what}"
     elif left is not None:
         kept = evidence.kept_items or 0
+        what = "are still like one of the other collection" if evidence.across else "still have a near-duplicate"
         sentence += (
-            f"; about {left['items']:,.0f} of the {kept:,} kept items still have a near-duplicate "
+            f"; about {left['items']:,.0f} of the {kept:,} kept items {what} "
             f"(95% interval {left['low']:,.0f} to {left['high']:,.0f})"
         )
     return sentence

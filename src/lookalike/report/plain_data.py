@@ -294,7 +294,26 @@ def _hits(found: Found) -> dict[str, Any]:
         starts = np.array(against.source.first_rows(), np.int64)
         counts = np.bincount(np.searchsorted(starts, rows, side="right") - 1, minlength=len(starts))
         out["hits"] = hits_by_file(against.source.files, counts)
+    if found.config.only_against:
+        out |= _hit_items(found)
     return out
+
+
+def _hit_items(found: Found) -> dict[str, Any]:
+    """How many items of the other collection are like one of the run, and those that are like most, with how many."""
+    folds, references = found.matched.folds, found.collection.references
+    like = folds.own_sizes.astype(np.float64)
+    for left, right, _ in found.matched.matches.stretches():
+        for one, other in ((left, right), (right, left)):
+            like += np.bincount(one, weights=folds.own_sizes[other], minlength=len(like))
+    counts = like[folds.leader[:references]].astype(np.int64)
+    most = np.argsort(-counts, kind="stable")[:_MOST_SOURCES]
+    most = most[counts[most] > 0]
+    ids = ids_of(found, most).to_pylist()
+    return {
+        "items_hit": int(np.count_nonzero(counts)),
+        "hit_items": [{"id": name, "matches": int(counts[at])} for name, at in zip(ids, most, strict=True)],
+    }
 
 
 def hits_by_file(files: Sequence[str], counts: I64Array) -> list[dict[str, Any]]:

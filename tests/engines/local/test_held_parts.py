@@ -8,6 +8,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from lookalike.collide.fold import Folds
 from lookalike.engines.counts import Counts
 from lookalike.engines.local.held_parts import HeldPart, HeldParts
 from lookalike.engines.local.parts import Grouped, Part
@@ -25,7 +26,9 @@ def held_part(items: dict[int, set[int]], references: int = 0) -> HeldPart:
     store = StoredRows(np.array([len(row) for row in rows], np.int64))
     store.put(0, len(rows), np.array([x for row in rows for x in row], np.uint64))
     part = Part(np.array(sorted(items)), np.zeros(len(items), np.bool_), Grouped())
-    return HeldPart(part, store, Verifier(SetJudge(THRESHOLD), store), references)
+    return HeldPart(
+        part, store, Verifier(SetJudge(THRESHOLD), store), Folds(np.arange(100, dtype=np.uint32), references)
+    )
 
 
 def drawn(seed: int, items: int = 30) -> list[set[int]]:

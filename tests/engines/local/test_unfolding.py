@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lookalike.collide.fold import Folds
+from lookalike.collide.fold import Folds, Wanted
 from lookalike.engines.local.store.matches import Matches
 from lookalike.engines.local.store.work_folder import Work
 from lookalike.engines.local.unfolding import pairs_in_order
@@ -32,14 +32,15 @@ def runs(draw: st.DrawFn) -> tuple[list[int], dict[Pair, float], list[int], int,
 
 
 def expected(
-    leader: list[int], edges: dict[Pair, float], rank: list[int], references: int, level: list[int]
+    leader: list[int], edges: dict[Pair, float], rank: list[int], references: int, level: list[int], wanted: Wanted
 ) -> list[tuple[int, int, float]]:
     similarity = edges | {(each, each): 1.0 for each in leader}
     found = []
     for i, j in combinations(range(len(leader)), 2):
         first, second = sorted((i, j), key=lambda item: (level[item], rank[item]))
         led = min(leader[i], leader[j]), max(leader[i], leader[j])
-        if led in similarity and max(i, j) >= references:
+        across = i < references <= j
+        if led in similarity and (across if wanted is Wanted.ACROSS else j >= references):
             found.append((first, second, similarity[led]))
     return sorted(found, key=lambda pair: (rank[pair[0]], rank[pair[1]]))
 
@@ -52,10 +53,11 @@ def matches_of(edges: dict[Pair, float], memory: int) -> Matches:
 
 
 @settings(max_examples=200, deadline=None, derandomize=True)
-@given(runs(), st.sampled_from([16, 48, 1 << 20]), st.integers(1, 9), st.integers(1, 9))
+@given(runs(), st.sampled_from(Wanted), st.sampled_from([16, 48, 1 << 20]), st.integers(1, 9), st.integers(1, 9))
 def test_every_pair_of_items_comes_once_in_order_in_batches_of_one_size(
     monkeypatch: pytest.MonkeyPatch,
     run: tuple[list[int], dict[Pair, float], list[int], int, list[int]],
+    wanted: Wanted,
     memory: int,
     batch: int,
     stretch: int,
@@ -65,12 +67,17 @@ def test_every_pair_of_items_comes_once_in_order_in_batches_of_one_size(
     monkeypatch.setattr("lookalike.engines.local.unfolding.STRETCH", stretch)
     monkeypatch.setattr("lookalike.engines.local.store.matches.STRETCH", stretch)
     monkeypatch.setattr("lookalike.engines.local.store.matches._LEAST", 2)
-    folds = Folds(np.array(leader, np.uint32), references)
+    if wanted is not Wanted.REMOVING:
+        # References come last.
+        rank = [
+            place + len(rank) - references if i < references else place - references for i, place in enumerate(rank)
+        ]
+    folds = Folds(np.array(leader, np.uint32), references, wanted)
     matches = matches_of(edges, memory)
     levels = np.array(level, np.int64) if any(level) else None
     batches = list(pairs_in_order(folds, matches, np.array(rank, np.int64), level=levels))
     found = [pair for each in batches for pair in zip(*(column.tolist() for column in each), strict=True)]
-    assert found == expected(leader, edges, rank, references, level)
+    assert found == expected(leader, edges, rank, references, level, wanted)
     assert [len(each[0]) for each in batches[:-1]] == [batch] * (len(batches) - 1)
     assert len(found) == folds.within + sum(folds.unfolded(left, right) for left, right, _ in matches.stretches())
 

@@ -19,7 +19,7 @@ from lookalike.items.collection import Collection
 from lookalike.scale import Scale
 from lookalike.types import BoolArray, F64Array, I64Array, U32Array
 
-__all__ = ["Clustering", "best_copies", "cluster", "in_keep_order", "keep_rank"]
+__all__ = ["Clustering", "best_copies", "cluster", "in_keep_order", "keep_rank", "removed_across"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +69,29 @@ def cluster(
     of_item = best[keeper[leader]]
     own = keeper[leader] == leader
     return Clustering(of_item.astype(np.uint32), np.where(own, config.scale.identical, similarity[leader]))
+
+
+def removed_across(config: Config, folds: Folds, matches: Matches) -> Clustering:
+    """Own items go for the item of the other collection that they are most like, or stay; of equal ones the first."""
+    references, items = folds.references, len(folds.leader)
+    best, score = np.full(items, items, np.int64), np.full(items, -np.inf)
+    for left, right, similarity in matches.stretches():
+        # A leader that stands for references is one, since they come first.
+        for other, mine in ((left, right), (right, left)):
+            there = other < references
+            item, new, told = mine[there], other[there], np.nan_to_num(similarity[there], nan=1.0)
+            order = np.lexsort((new, -told, item))
+            first = order[np.diff(item[order], prepend=-1) != 0]
+            item, new, told = item[first], new[first], told[first]
+            better = (told > score[item]) | ((told == score[item]) & (new < best[item]))
+            best[item[better]], score[item[better]] = new[better], told[better]
+    leader = folds.leader.astype(np.int64)
+    same = leader < references
+    keeper = np.where(same, leader, np.where(best[leader] < items, best[leader], np.arange(items)))
+    unknown = config.verify == "none"
+    similarity = np.where(same | (best[leader] == items), config.scale.identical, np.nan if unknown else score[leader])
+    keeper[:references], similarity[:references] = np.arange(references), config.scale.identical
+    return Clustering(keeper.astype(np.uint32), similarity)
 
 
 def keep_rank(keep: KeepPolicy, collection: Collection, sketched: Sketched, scale: Scale) -> I64Array | None:

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.budget import Budget
+from lookalike.collide.fold import Folds
 from lookalike.engines.local.held_parts import HeldPart, HeldParts
 from lookalike.engines.local.literal_check import Literals
 from lookalike.engines.local.parts import Grouped, Part
@@ -62,6 +63,7 @@ class SecondPass:
     judge: Judge
     budget: Budget
     work: Work
+    folds: Folds
     specimens: Specimens
     literals: Literals | None
     progress: Progress
@@ -92,7 +94,7 @@ class SecondPass:
 
     def _part(self, part: Part, store: StoredRows, most: int) -> HeldPart:
         verifier = Verifier(self.judge, store, self.budget.gathered, most, self.budget.threads)
-        return HeldPart(part, store, verifier, self.collection.references)
+        return HeldPart(part, store, verifier, self.folds)
 
     def _prints(self, groups: Grouped, parts: list[Part]) -> list[U64Array]:
         """The fingerprints of each part."""

@@ -130,9 +130,9 @@ def comparing_for(
     """What makes matches of candidates; `fingerprints` are those of the items that share a bucket."""
     config = run.config
     if judge is None:
-        return Unverified(noting, config.limits.bucket, run.collection.references)
+        return Unverified(noting, config.limits.bucket)
     second = SecondPass(
-        run.collection, run.measure, judge, config.budget, run.work, specimens, noting.literals, run.progress,
-        fingerprints,
+        run.collection, run.measure, judge, config.budget, run.work, noting.folds, specimens, noting.literals,
+        run.progress, fingerprints,
     )  # fmt: skip
     return Comparing(second, noting, config.limits, connected=config.cluster == "components")

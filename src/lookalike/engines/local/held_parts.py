@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from lookalike.collide.buckets import Likeness, Task
+from lookalike.collide.fold import Folds
 from lookalike.engines.counts import Counts
 from lookalike.engines.local.parts import Part
 from lookalike.engines.local.store.stored_rows import StoredRows
@@ -21,12 +22,17 @@ __all__ = ["HeldPart", "HeldParts"]
 
 @dataclass(frozen=True, slots=True)
 class HeldPart:
-    """A part, its rows, and what compares them. Items before `references` are not compared with one another."""
+    """A part, its rows, and what compares them: those pairs that count."""
 
     part: Part
     store: StoredRows
     verifier: Verifier
-    references: int
+    folds: Folds
+
+    @property
+    def references(self) -> int:
+        """Items before this one are those of another collection."""
+        return self.folds.references
 
     @property
     def items(self) -> I64Array:
@@ -52,10 +58,9 @@ class HeldPart:
         """The same, with what the threads that found them looked up of them."""
 
         def asked(left: I64Array, right: I64Array) -> BoolArray:
-            own: BoolArray = np.maximum(self.items[left], self.items[right]) >= self.references
-            return own
+            return self.folds.count(self.items[left], self.items[right])
 
-        for done in self.verifier.verified(tasks, asked if self.references else None, look_up):
+        for done in self.verifier.verified(tasks, None if self.folds.all_count else asked, look_up):
             counts.candidates += done.compared
             if len(done.left):
                 yield done

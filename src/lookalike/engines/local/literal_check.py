@@ -17,6 +17,7 @@ import tempfile
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -83,7 +84,7 @@ def split_folds(collection: Collection, folds: Folds, progress: Progress) -> tup
     first = items[np.flatnonzero(begins)][np.cumsum(begins) - 1]
     leader = folds.leader.copy()
     leader[items] = first
-    return Folds(leader, folds.references), int((leader != folds.leader).sum())
+    return replace(folds, leader=leader), int((leader != folds.leader).sum())
 
 
 class Literals:

@@ -28,7 +28,7 @@ def check_matches(
     config, counts = run.config, run.counts
     whole = not counts.led_items and not config.verify_text
     if whole and config.audit and run.rows_tell:
-        counts.checked_pairs, counts.lost_pairs = _lost(drawn, match_again, matches, folds.references)
+        counts.checked_pairs, counts.lost_pairs = _lost(drawn, match_again, matches, folds)
     missed = _missed(audited, folds, matches)
     if whole and config.verify == "exact":
         counts.audit_pairs = _add_missed(audited, missed, folds, matches)
@@ -36,12 +36,12 @@ def check_matches(
 
 
 def _lost(
-    drawn: BucketPairs, match_again: Callable[[I64Array, I64Array], BoolArray], matches: Matches, references: int
+    drawn: BucketPairs, match_again: Callable[[I64Array, I64Array], BoolArray], matches: Matches, folds: Folds
 ) -> tuple[int, int]:
     """Compare some pairs that share a bucket again: how many match, and how many of those are not among the matches."""
 
     def contains(left: I64Array, right: I64Array) -> BoolArray:
-        return (np.maximum(left, right) < references) | matches.contains(left, right)
+        return ~folds.count(left, right) | matches.contains(left, right)
 
     return drawn.lost(match_again, contains)
 
@@ -52,7 +52,7 @@ def _missed(audited: Audited | None, folds: Folds, matches: Matches) -> BoolArra
         return np.zeros(0, np.bool_)
     a, b = (folds.leader[each].astype(np.int64) for each in (audited.left, audited.right))
     # Items that are identical to those compared against are removed as such, and not compared with one another.
-    same = (a == b) | (np.maximum(a, b) < folds.references)
+    same = (a == b) | ~folds.count(a, b)
     found: BoolArray = same | matches.contains(np.minimum(a, b), np.maximum(a, b))
     return ~found
 

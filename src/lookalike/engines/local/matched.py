@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from lookalike.certify.audit import Audited
 from lookalike.certify.recall import PairTally
-from lookalike.collide.fold import Folds
+from lookalike.collide.fold import Folds, Wanted
 from lookalike.engines.counts import Counts
 from lookalike.engines.evidence import Evidence, chance_of
 from lookalike.engines.local.cluster_matches import Clustering
@@ -73,7 +73,7 @@ class Matched:
         kept_items = None if clustering is None else int(clustering.kept[folds.references :].sum())
         return Evidence(
             self.counts, self.tally, self.own_pairs, folds.within, self.missed, different, stayed, kept_items,
-            {} if audited is None else self._partners(audited),
+            {} if audited is None else self._partners(audited), folds.wanted is Wanted.ACROSS,
         )  # fmt: skip
 
     def _partners(self, audited: Audited) -> dict[int, float]:
@@ -85,9 +85,13 @@ class Matched:
         if not len(items):
             return {}
         leaders = self.folds.leader[items].astype(np.int64)
-        known = np.zeros(len(self.folds.leader))
+        known, across = np.zeros(len(self.folds.leader)), self.folds.wanted is Wanted.ACROSS
+        sizes = self.folds.own_sizes if across else self.folds.sizes
         for left, right, _ in self.matches.stretches():
-            known += np.bincount(left, weights=self.folds.sizes[right], minlength=len(known))
+            known += np.bincount(left, weights=sizes[right], minlength=len(known))
+            if across:
+                # Leaders say nothing of sides: one that is a reference may stand for own items, too.
+                known += np.bincount(right, weights=sizes[left], minlength=len(known))
         return dict(zip(items.tolist(), known[leaders].tolist(), strict=True))
 
     def save(self, work: Work) -> None:
@@ -102,6 +106,7 @@ class Matched:
             "seconds": self.seconds,
             "spilled": self.spilled,
             "references": self.folds.references,
+            "wanted": self.folds.wanted.value,
             "specimens": list(self.specimens.items()),
             "known_pairs": self.known_pairs,
         }
@@ -128,7 +133,7 @@ class Matched:
         if file.data["tally"] is not None and plan is not None:
             tally = PairTally.from_state(chance_of(plan, scale), file.data["tally"])
         return cls(
-            Folds(file.read("leader"), file.data["references"]),
+            Folds(file.read("leader"), file.data["references"], Wanted(file.data["wanted"])),
             matches,
             file.data["pairs"],
             clustering,

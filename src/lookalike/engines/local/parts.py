@@ -16,7 +16,7 @@ import numpy as np
 from lookalike.budget import Budget
 from lookalike.certify.step_checks import BucketPairs
 from lookalike.cluster.components import union_groups
-from lookalike.collide.fold import Folds, lead_buckets
+from lookalike.collide.fold import Folds, Wanted, lead_buckets
 from lookalike.collide.giant_bands import GiantBands
 from lookalike.collide.group import PROBE, Groups, group
 from lookalike.engines.counts import Counts
@@ -116,7 +116,9 @@ def _within(groups: Groups, flags: BoolArray, place: U32Array) -> Groups:
     return replace(chosen, members=place[chosen.members])
 
 
-def fold(sketches: Sketches, memory: int, references: int = 0, threads: int = 1) -> Folds:
+def fold(
+    sketches: Sketches, memory: int, references: int = 0, threads: int = 1, wanted: Wanted = Wanted.REMOVING
+) -> Folds:
     """Identical items under their first; each thread sees to some of the fingerprints, in so much memory for all.
 
     What is in files is read by one: each would read all of it.
@@ -135,13 +137,13 @@ def fold(sketches: Sketches, memory: int, references: int = 0, threads: int = 1)
         lead_buckets(buckets.members, buckets.starts, seconds, leader)
 
     run_all(fold_some, spans(items, memory // threads, at_least=threads), threads)
-    return Folds(leader, references)
+    return Folds(leader, references, wanted)
 
 
 def fold_items(run: RunContext, sketches: Sketches) -> Folds:
     """Identical items under their first, as the options say what is identical; refused if they are too many pairs."""
     config, counts = run.config, run.counts
-    folds = fold(sketches, config.budget.grouping, run.collection.references, config.budget.threads)
+    folds = fold(sketches, config.budget.grouping, run.collection.references, config.budget.threads, run.wanted)
     if config.verify_text:
         folds, counts.refused_identical = split_folds(run.collection, folds, run.progress)
     counts.identical = folds.identical
@@ -150,15 +152,24 @@ def fold_items(run: RunContext, sketches: Sketches) -> Folds:
     return folds
 
 
-def group_items(run: RunContext, sketches: Sketches, active: BoolArray, judge: Judge | None) -> Grouped:
+def group_items(run: RunContext, sketches: Sketches, active: BoolArray, judge: Judge | None, folds: Folds) -> Grouped:
     """Items that share a bucket; all of them, where all pairs are compared."""
     if run.plan is not None and run.plan.exhaustive:
         return Grouped([], np.zeros(len(active), np.bool_), active)
     # Buckets are giant from a size on where they can be joined instead; what is not compared cannot be.
     most = run.config.limits.bucket if judge is not None and judge.has_elements else PROBE
     return group_bands(
-        sketches, run.bands, active, run.counts, most=most, budget=run.config.budget, progress=run.progress
-    )
+        sketches, run.bands, active, run.counts, most=most, budget=run.config.budget, progress=run.progress,
+        probes=_probes(folds) if run.wanted is Wanted.ACROSS else None,
+    )  # fmt: skip
+
+
+def _probes(folds: Folds) -> BoolArray:
+    """Leaders whose pairs with one another are not wanted: those that stand for none of the smaller collection."""
+    own, references = folds.own_sizes, folds.sizes - folds.own_sizes
+    few = own if int(own.sum()) < int(references.sum()) else references
+    alone: BoolArray = few == 0
+    return alone
 
 
 def group_bands(
@@ -170,8 +181,12 @@ def group_bands(
     most: int,
     budget: Budget,
     progress: Progress,
+    probes: BoolArray | None = None,
 ) -> Grouped:
-    """The buckets of every band, over the active items; larger ones than `most` are giant."""
+    """The buckets of every band, over the active items; larger ones than `most` are giant.
+
+    Items that are `probes` are in buckets with others, whose number makes a bucket giant, and make no pairs alone.
+    """
     meets, giant_items = np.zeros((2, len(active)), np.bool_)
     drawn = BucketPairs(int(active.sum()) * bands, 0)
     grouped = Grouped([], meets, giant_items, GiantBands(len(active), bands), drawn)
@@ -181,6 +196,8 @@ def group_bands(
         band, (low, high) = task
         keys, items = sketches.select("keys", band, active, low, high)
         pairs = drawn.pairs_of(keys, items)
+        if probes is not None:
+            items[probes[items]] |= np.uint32(PROBE)
         giant = np.zeros(len(active), np.bool_)
         buckets = group(keys, items, giant, most=most)
         return band, buckets, np.flatnonzero(giant) if buckets.giants else np.empty(0, np.int64), pairs

@@ -17,9 +17,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lookalike.cluster.keep import parse_keep
+from lookalike.collide.fold import Wanted
 from lookalike.config import Config, check_options
 from lookalike.engines.counts import Counts
-from lookalike.engines.local.cluster_matches import best_copies, cluster, keep_rank
+from lookalike.engines.local.cluster_matches import best_copies, cluster, keep_rank, removed_across
 from lookalike.engines.local.comparing import comparing_for
 from lookalike.engines.local.frequency_pass import count_frequencies
 from lookalike.engines.local.known_items import KnownItems, met_items, own_folds, with_references
@@ -139,7 +140,7 @@ class _LocalRun:
         run = self.context
         sketched = sketch(
             run.collection, run.recipe, self.frequencies, self._audit(), run.config, self.keep, run.counts, run.work,
-            run.progress, self.known,
+            run.progress, self.known, across=run.wanted is Wanted.ACROSS,
         )  # fmt: skip
         self._lap("reading and sketching")
         result = Matched.load(run.work, run.plan, run.config.scale, run.config.budget.matches)
@@ -172,7 +173,7 @@ class _LocalRun:
         sizes = sketches.column("sizes")
         active: BoolArray = (folds.leader == np.arange(len(sizes), dtype=np.uint32)) & (sizes > 0)
         judge = run.measure.judge(config)
-        grouped = group_items(run, sketches, active, judge)
+        grouped = group_items(run, sketches, active, judge, folds)
         fingerprints = sketches.look_up("fingerprints", 0, np.flatnonzero(grouped.wanted()))
         sketches.forget()
         specimens = choose(grouped, folds, active, run.collection.items.form)
@@ -192,7 +193,9 @@ class _LocalRun:
             if self.known is not None:
                 met = met_items(folds, sketches.column("places"), sketches.column("scores"))
                 counts.references = len(self.known)
-            if not run.all_pairs:
+            if run.verb != "pairs" and run.wanted is Wanted.ACROSS:
+                clustering = removed_across(config, folds, matches)
+            elif run.verb != "pairs":
                 clustering = cluster(config, folds, rank, matches, comparing.lead_again, comparing.similarity, met)
                 self._lap("clustering")
             counts.unexamined_items += comparing.unexamined

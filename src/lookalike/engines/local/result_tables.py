@@ -10,11 +10,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lookalike.collide.fold import Wanted
 from lookalike.engines.local.cluster_matches import Clustering
 from lookalike.engines.local.pipeline import Found
 from lookalike.engines.local.unfolding import pairs_in_order
 from lookalike.io.copying.changes import Extra
 from lookalike.io.writing.table_files import save_batches
+from lookalike.items.from_rows import Items
 from lookalike.types import BoolArray, F64Array, I64Array, U32Array
 from lookalike.verify.containment import reversed_share
 from lookalike.wording.printable import spelled
@@ -43,25 +45,37 @@ def pair_batches(found: Found) -> Iterator[pa.RecordBatch]:
 
     Of containment `a` is the smaller item, the one that is inside; `b_in_a` tells how much of b is inside a. Of two
     items of one size it is the one with the smaller id.
+
+    Items of another collection come before the run's own, and after them where it is pairs that are asked for.
     """
     found.config.limits.check_pairs(found.matched.pairs)
-    references = found.collection.references
-    rank = found.sketched.item_rank()
-    if references:
+    references, wanted = found.collection.references, found.matched.folds.wanted
+    rank, scale = found.sketched.item_rank(), found.config.scale
+    if wanted is not Wanted.REMOVING:
+        rank = np.concatenate([np.arange(references) + len(rank), rank])
+    elif references:
         rank = np.concatenate([np.arange(references), rank + references])
-    scale = found.config.scale
     sizes = found.sketched.sizes() if scale.is_directed else None
+    # Of pairs across the first is an own item, and the second is not, but where the smaller one comes first.
+    apart = found.collection.against if wanted is Wanted.ACROSS and sizes is None else None
     stretches = pairs_in_order(found.matched.folds, found.matched.matches, rank, sizes, scale.identical)
     nothing = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float64)
     for first, second, similarity in chain([next(stretches, nothing)], stretches):
-        columns = {"a": ids_of(found, first), "b": ids_of(found, second), **_column(found, similarity)}
+        if apart is None:
+            names = {"a": ids_of(found, first), "b": ids_of(found, second)}
+            places = _places(found, "a", first) | _places(found, "b", second)
+        else:
+            rows = found.sketched.rows_of(first), found.sketched.rows_of(second)
+            names = {"a": found.sketched.ids[-1].of(rows[0]), "b": found.sketched.ids[0].of(rows[1])}
+            places = _files(found.items, "a", rows[0]) | _files(apart, "b", rows[1])
+        columns = {**names, **_column(found, similarity)}
         if sizes is not None:
             columns["b_in_a"] = pa.array(_other_way(similarity, sizes[first], sizes[second]))
-        if references:
-            columns["a_against"] = pa.array(first < references)
-            if scale.is_directed:
-                columns["b_against"] = pa.array(second < references)
-        yield pa.record_batch(columns | _places(found, "a", first) | _places(found, "b", second))
+        told = {Wanted.REMOVING: "a", Wanted.WITHIN: "b", Wanted.ACROSS: ""}[wanted]
+        for end, items in (("a", first), ("b", second)) if references else ():
+            if scale.is_directed or end == told:
+                columns[f"{end}_against"] = pa.array(items < references)
+        yield pa.record_batch(columns | places)
 
 
 def _other_way(scores: F64Array, smaller: I64Array, larger: I64Array) -> F64Array:
@@ -238,20 +252,20 @@ def _places(found: Found, prefix: str, items: I64Array) -> dict[str, pa.Array]:
     columns = {}
     if found.config.unit != "document":
         columns[f"{lead}unit"] = pa.array(_unit_numbers(found, items))
-    source = found.items.source
-    if found.items.id is None and len(source.files) > 1:
-        references = found.collection.references
-        own = items >= references
-        rows = found.sketched.rows_of(items)
-        starts = np.array(source.first_rows(), np.int64)
-        file = np.searchsorted(starts, rows, side="right") - 1
-        names, numbers = (
-            pa.array([spelled(name) for name in source.files]).take(pa.array(file)),
-            pa.array(rows - starts[file]),
-        )
-        if references:
-            # An item of the other collection has its place there.
-            names, numbers = pc.if_else(own, names, None), pc.if_else(own, numbers, None)
-        columns[f"{lead}file"] = names
-        columns[f"{lead}row"] = numbers
-    return columns
+    references = found.collection.references
+    files = _files(found.items, prefix, found.sketched.rows_of(items))
+    if references:
+        # An item of the other collection has its place there.
+        files = {name: pc.if_else(items >= references, column, None) for name, column in files.items()}
+    return columns | files
+
+
+def _files(items: Items, prefix: str, rows: I64Array) -> dict[str, pa.Array]:
+    """The file of some rows, and their rows there, where there is no id column and several files."""
+    lead, source = f"{prefix}_" if prefix else "", items.source
+    if items.id is not None or len(source.files) < 2:
+        return {}
+    starts = np.array(source.first_rows(), np.int64)
+    file = np.searchsorted(starts, rows, side="right") - 1
+    names = pa.array([spelled(name) for name in source.files])
+    return {f"{lead}file": names.take(pa.array(file)), f"{lead}row": pa.array(rows - starts[file])}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from lookalike.collide.fold import Wanted
 from lookalike.config import Config
 from lookalike.engines.counts import Counts
 from lookalike.engines.local.store.work_folder import Work
@@ -38,8 +39,17 @@ class RunContext:
 
     @property
     def all_pairs(self) -> bool:
-        """Whether every pair is asked for, and not only what stays."""
-        return self.verb == "pairs"
+        """Whether every pair that counts is asked for, and not only what stays."""
+        return self.verb == "pairs" or self.wanted is Wanted.ACROSS
+
+    @property
+    def wanted(self) -> Wanted:
+        """Which pairs count, where there is another collection."""
+        if self.collection.against is None:
+            return Wanted.REMOVING
+        if self.verb != "pairs":
+            return Wanted.ACROSS if self.config.only_against else Wanted.REMOVING
+        return Wanted.WITHIN if self.config.within else Wanted.ACROSS
 
     @property
     def rows_tell(self) -> bool:

@@ -160,8 +160,13 @@ def sketch(
     work: Work,
     progress: Progress,
     known: KnownItems | None = None,
+    *,
+    across: bool = False,
 ) -> Sketched:
-    """Read every item once; with `known` items, look each up there."""
+    """Read every item once; with `known` items, look each up there.
+
+    With `across` the audit is about pairs of an own item and one of the other collection.
+    """
     check = _item_check(recipe, config)
     checks = ItemChecks(check, config.threads)
     passing = _Passing(collection, keep, counts, audit, checks, config.report_by, skip_bad=config.skip_bad)
@@ -233,6 +238,9 @@ def sketch(
     if config.unit != "document":
         collection.rows = sketches.column("rows")
     audited = None if passing.audit is None else passing.audit.finish()
+    if audited is not None and across:
+        there = sketches.column("sizes")[: collection.references]
+        audited = audited.across(collection.references, int(np.count_nonzero(there)))
     known_audit = None if known is None else KnownAudit(np.concatenate(passing.known_audits), counts.items)
     return Sketched(
         sketches, collection.references, passing.ids(), passing.values.finish(), audited, passing.labels(),

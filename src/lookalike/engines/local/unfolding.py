@@ -15,9 +15,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from lookalike.collide.fold import Folds
+from lookalike.collide.fold import Folds, Wanted
 from lookalike.engines.local.store.matches import STRETCH, Matches
-from lookalike.types import F64Array, I64Array
+from lookalike.types import BoolArray, F64Array, I64Array
 
 __all__ = ["BATCH", "pairs_in_order"]
 
@@ -35,8 +35,9 @@ def pairs_in_order(
     """(first, second, score): every pair of items once, rank[first] < rank[second], by both ranks.
 
     With a `level` for each item, equal for identical ones, the first is the item of lower level, or of smaller rank on
-    one level; the order is still by rank. Copies have the score of `identical` items. Pairs of two references are left
-    out. What is held is a number of arrays over all items, and the pairs of one item.
+    one level; the order is still by rank. Copies have the score of `identical` items. Pairs that do not count are left
+    out: references come first in rank where items are removed for them, and last where all pairs are wanted. What is
+    held is a number of arrays over all items, and the pairs of one item.
     """
     if not len(rank):
         return
@@ -56,7 +57,10 @@ class _CopyGroups:
         self.level = level
         self.by_rank = np.empty(items, np.uint32)
         self.by_rank[rank] = np.arange(items, dtype=np.uint32)
-        self.references = folds.references
+        self._wanted, self._references, self._own = folds.wanted, folds.references, items - folds.references
+        # Every pair across begins with an own item and ends with a reference, unless levels turn it round.
+        even = self._wanted is Wanted.ACROSS and not level.any()
+        self._before = self._own - 1 if even else -1
         self.keys = (folds.leader.astype(np.int64) << 32) | rank
         self.keys.sort()
         self.sizes = folds.sizes
@@ -68,6 +72,7 @@ class _CopyGroups:
 
     def after(self, leaders: I64Array, rank: I64Array, level: I64Array) -> I64Array:
         """The place of the first copy that comes after a rank on some level, for each of some leaders."""
+        rank = np.maximum(rank, self._before)
         first = self.offsets[leaders]
         first += self.ranks(first) <= rank
         # Most leaders are alone and need no search.
@@ -76,6 +81,13 @@ class _CopyGroups:
         # All copies are on one level.
         first = np.where(self.level[leaders] > level, self.offsets[leaders], first)
         return np.where(self.level[leaders] < level, self.offsets[leaders + 1], first)
+
+    def counted(self, rank: I64Array, other: I64Array) -> BoolArray | slice:
+        """Which pairs of items count, by their ranks."""
+        if self._wanted is not Wanted.REMOVING:
+            counted: BoolArray = np.minimum(rank, other) < self._own
+            return counted & (np.maximum(rank, other) >= self._own) if self._wanted is Wanted.ACROSS else counted
+        return np.maximum(rank, other) >= self._references if self._references else slice(None)
 
 
 def _partners(groups: _CopyGroups, matches: Matches, identical: float) -> Matches:
@@ -110,9 +122,8 @@ def _unfolded(groups: _CopyGroups, partners: Matches) -> Iterator[Stretch]:
             if not (keys[1:] > keys[:-1]).all():
                 order = np.argsort(keys, kind="stable")
                 keys, values = keys[order], values[order]
-            # References come first in rank, as they do in number.
-            own = slice(None) if not groups.references else np.maximum(keys >> 32, keys & _LOW) >= groups.references
-            yield keys[own] >> 32, keys[own] & _LOW, values[own]
+            counted = groups.counted(keys >> 32, keys & _LOW)
+            yield keys[counted] >> 32, keys[counted] & _LOW, values[counted]
 
 
 def _whole(stretches: Iterator[Stretch]) -> Iterator[Stretch]:

@@ -22,12 +22,11 @@ class Unverified:
     """Does what `Comparing` does, without comparing.
 
     Of a bucket with more than `most` items only the pairs with the one that comes first in keep order are noted, unless
-    all pairs are wanted. Items before `references` are no candidates of one another.
+    all pairs are wanted. Pairs that do not count are no candidates.
     """
 
     noting: Noting
     most: int
-    references: int
     unexamined: int = 0
     spilled: int = 0
     _groups: Grouped = field(init=False)
@@ -56,8 +55,8 @@ class Unverified:
                 self._note(np.full(len(rest), first), rest)
 
     def _note(self, left: I64Array, right: I64Array) -> None:
-        own = np.maximum(left, right) >= self.references
-        left, right = left[own], right[own]
+        counted = self.noting.folds.count(left, right)
+        left, right = left[counted], right[counted]
         self.noting.counts.candidates += len(left)
         self.noting.note(left, right, np.full(len(left), np.nan), tallied=False)
 

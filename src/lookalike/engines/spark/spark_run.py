@@ -131,6 +131,10 @@ def check_supported(config: Config) -> None:
         "verify": config.verify != "exact" or config.verify_text,
         "unit": config.unit != "document",
         "report_by": config.report_by is not None,
+        "within": config.within,
+        "only_against": config.only_against,
+        "against_column": config.against_columns != config.columns,
+        "against_id": config.against_id is not None,
     }
     for name, given in unsupported.items():
         if given:
