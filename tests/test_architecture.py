@@ -318,6 +318,8 @@ TWINS = {
     "numbers_within": "tests.reference.bits:numbers_within",
     "scan_codes": "tests.reference.bits:slots_differing",
     "take_in_records": "tests.reference.indexing:record",
+    "add_up": "tests.reference.verifying:total",
+    "search_lists": "tests.reference.verifying:nearest",
 }
 
 

@@ -108,21 +108,28 @@ def dedup(items: Any, **options: Unpack[DedupOptions]) -> Dedup:
 def neighbors(items: Any, queries: Any = None, **options: Unpack[NeighborsOptions]) -> Neighbors:
     """The k items that are nearest to each query; without queries, to each item among the others.
 
-    Both are vectors: an array or tensor, a sparse matrix, a column of a table or frame, files, pictures.
+    Both are items of one kind: texts, sets, bags, vectors or bits; in memory, in a column of a table or frame, in
+    files, pictures. What shares nothing with a query is no neighbour of it.
 
-    What was planned on a sample of the items, to find as many of the true k as `recall` says, is in the result's
-    `plan`. With `skip_bad` vectors that cannot be compared are left out of items and queries, and counted.
+    The search is exact, but where there are so many vectors that it need not be: what was planned on a sample of them,
+    to find as many of the true k as `recall` says, is in the result's `plan`. With `skip_bad` items that cannot be
+    compared are left out, and counted.
 
     >>> import lookalike, numpy
     >>> lookalike.neighbors(numpy.eye(3), numpy.array([[1.0, 0.2, 0.0]]), k=2).table.to_pylist()[0]["id"]
     0
+    >>> lookalike.neighbors({"ann": {1, 2, 3}, "bob": {1, 2}, "eve": {7}}, k=1)
+    3 queries among 3 items by Jaccard similarity: exact, by the elements that are shared
+      query='ann'  rank=1  id='bob'  similarity=0.6667
+      query='bob'  rank=1  id='ann'  similarity=0.6667
+      (1 query without a neighbour: no other item shares anything)
     """
     check_names("neighbors", NeighborsOptions, options)
     values = checked(NeighborsOptions, options)
     reading = {name: values.pop(name) for name in ("format", "limit")} | {"skip_bad": values["skip_bad"]}
     other = None if queries is None else open_source(queries, **reading)
     progress = values.pop("progress") or SILENT
-    return find_neighbors(open_source(items, **reading), other, **values, progress=progress)
+    return find_neighbors(open_source(items, **reading), other, values, progress)
 
 
 def edges(

@@ -232,9 +232,10 @@ def test_items_to_be_searched_may_be_several_files_or_pictures(run: Run, photos:
     for row in rows("n.parquet"):
         assert row["query"].startswith("photos/small/")
         assert Path(row["id"]).name[0] == Path(row["query"]).name[0]
-    for command in (["neighbors"], ["pairs", "--measure", "cosine"]):
-        said = run(*command, "--images", "photos", "--features", "dhash").error
-        assert said.startswith("column 'bits' in photos/0.png holds fixed_size_binary[8]: an item must be ")
+    hashed = run("neighbors", "--images", "photos", "--features", "dhash", "-k", "1", "--json").json
+    assert (hashed["measure"], hashed["items"]) == ("hamming", len(list(photos.rglob("*.*"))))
+    said = run("pairs", "--measure", "cosine", "--images", "photos", "--features", "dhash").error
+    assert said.startswith("column 'bits' in photos/0.png holds fixed_size_binary[8]: an item must be ")
     assert "there is nothing to read" in run("neighbors").error
     assert "not both" in run("neighbors", "base.npy", "--images", "photos").error
 

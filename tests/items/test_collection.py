@@ -55,7 +55,7 @@ def pairs_of(run: Found) -> dict[tuple[int, int], float]:
     there = table["b_against"].to_pylist() if references else None
     first = numbers(table["a"].to_pylist(), None, references)
     second = numbers(table["b"].to_pylist(), there, references)
-    ends = (tuple(sorted(pair)) for pair in zip(first, second, strict=True))
+    ends = ((min(pair), max(pair)) for pair in zip(first, second, strict=True))
     pairs = dict(zip(ends, table["similarity"].to_pylist(), strict=True))
     assert len(pairs) == table.num_rows, "a pair was listed twice"
     return pairs

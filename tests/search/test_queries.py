@@ -120,11 +120,11 @@ def test_planned_bits_reach_the_recall_on_data_that_is_large_enough() -> None:
     ("items", "queries", "options", "message"),
     [
         (ITEMS, QUERIES, {"k": 0}, "k is 0: it must be a whole number, 1 or more"),
-        (ITEMS, QUERIES, {"measure": "jaccard"}, "measure is 'jaccard': the nearest can be found by cosine"),
+        (ITEMS, QUERIES, {"measure": "jaccard"}, "an item must be text, a list of elements, a row of 0 and 1"),
         (ITEMS, QUERIES[:, :5], {}, "the queries have 5 components, and the items 20"),
         (ITEMS, QUERIES, {"recall": 0}, "recall is 0"),
         (ITEMS, QUERIES, {"depth": 3}, "neighbors has no option 'depth'"),
-        (["a", "b"], None, {}, "text"),
+        (["a", "b"], None, {"measure": "euclidean"}, "an item must be a list of numbers for euclidean"),
         (np.array([[1.0, 2.0], [0.0, 0.0]]), None, {}, "item 1: the item is zero and has no direction"),
         (np.array([[1.0, 2.0], [np.nan, 0.0]]), None, {}, "item 1: the item holds NaN"),
     ],

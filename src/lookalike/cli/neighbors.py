@@ -7,7 +7,8 @@ from typing import Unpack
 
 from lookalike.cli.command_options import NeighborsCommand, command, typed
 from lookalike.cli.stopwatch import elapsed
-from lookalike.options.option_table import checked
+from lookalike.options import NeighborsOptions
+from lookalike.options.option_table import checked, entries
 
 __all__ = ["neighbors"]
 
@@ -34,6 +35,7 @@ def neighbors(**given: Unpack[NeighborsCommand]) -> None:
 
     announce_compiling(quiet)
     values = checked(NeighborsCommand, given)
+    values["tokens"] = job.load_tokens(values["tokens"])
     threads, images, inputs = values["threads"], values["images"] or [], values["inputs"] or []
     reading = InputOptions(
         format=values["format"], skip_bad=values["skip_bad"], limit=values["limit"], images=bool(images),
@@ -46,11 +48,8 @@ def neighbors(**given: Unpack[NeighborsCommand]) -> None:
     other = open_inputs(asked, reading) if asked else None
     read = Inputs([*items, *asked], [*source.files, *(other.files if other is not None else ())])
     job.refuse_nested(read, Inputs(), output, None)
-    result = find_neighbors(
-        source, other, k=values["k"], recall=values["recall"], measure=values["measure"],
-        vectors=typed(values["vectors"]), id=typed(values["id"]), seed=values["seed"], threads=threads,
-        skip_bad=values["skip_bad"], progress=progress_for(quiet),
-    )  # fmt: skip
+    wanted = {name: typed(values[name]) for name in entries(NeighborsOptions) if name in values}
+    result = find_neighbors(source, other, wanted, progress_for(quiet))
     if output is not None:
         result.save(output, overwrite=overwrite)
     elif not json:

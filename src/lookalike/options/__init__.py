@@ -404,18 +404,30 @@ class DedupOptions(Common, ListedPairs, ClusterOptions, Removing, OtherColumns, 
     ]
 
 
-class NeighborsOptions(VectorColumn, ItemOptions, ReadOptions, Running, Watching, total=False):
+class NeighborsOptions(
+    TextOptions, Columns, VectorColumn, SetColumn, ItemOptions, ReadOptions, Running, Watching, total=False
+):
     """The options of `lookalike.neighbors`."""
 
     k: Annotated[int, Option("How many neighbours of each query.", default=10, check=Whole(1), short="-k")]
     recall: Annotated[
-        float, Option("Share of the true neighbours to be found on average; 1 compares all.", default=0.9)
+        float,
+        Option(
+            "Share of the true neighbours to be found on average; 1 compares all. Only vectors are searched by less.",
+            default=0.9,
+        ),
     ]
-    measure: Annotated[str, Option("cosine, euclidean or manhattan.", default="cosine")]
-    column: Annotated[
+    measure: Annotated[
         str | None,
-        Option("The column with the vectors; `vectors` is the same.", check=allowed.name, panel=READING, typed=None),
+        Option(
+            "jaccard, weighted-jaccard, containment, cosine, hamming, euclidean, manhattan or lr:R; "
+            "by default what the items suggest.",
+            check=allowed.text,
+        ),
     ]
+    html: Html
+    weights: Weights
+    tokens: TokensOption
 
 
 class IndexOptions(LimitOptions, TextOptions, Bands, total=False):

@@ -57,8 +57,9 @@ _BIT = 5.0  # one sign bit of one vector
 class SearchPlan:
     """How the nearest k are found, and what is expected of it.
 
-    `recall` is the mean share of the true k that the sample found, `low` and `high` its 95% interval; 1 for an exact
-    scan. `cost` and `exact_cost` are nanoseconds a query by the constants above.
+    `method` is `exact`, `elements` (exact, too) or `bits`. `recall` is the mean share of the true k that the sample
+    found, `low` and `high` its 95% interval; 1 for an exact search. `cost` and `exact_cost` are nanoseconds a
+    query by the constants above.
     """
 
     method: str
@@ -74,8 +75,8 @@ class SearchPlan:
     centred: bool = False
 
     def __str__(self) -> str:
-        if self.method == "exact":
-            return "exact scan"
+        if self.method != "bits":
+            return "exact, by the elements that are shared" if self.method == "elements" else "exact scan"
         what = f"scan of {self.bits} sign bits{' about the mean' if self.centred else ''}"
         interval = f"{self.low:.3f} to {self.high:.3f}, {self.sampled} items sampled"
         return f"{what}, the best {self.candidates} compared exactly: recall {self.recall:.3f} ({interval})"

@@ -1,30 +1,39 @@
-"""The nearest items of each query: items and queries read, searched (`nearest.py`), and told as a table.
+"""The nearest items of each query: items and queries read, searched by the way that their form allows, told as a table.
 
-All items are held as float32: the collection is searched once, not kept. The scores are those that `pairs` tells.
+    vectors by cosine, euclidean, manhattan    a scan of products, or of sign bits first (`nearest.py`)
+    sets and bags, text included               lists of those that share an element (`shared_elements.py`)
+    strings of bits                            a scan of all of them (`verify/bit_scan.py`)
+    vectors by another distance                each query with each item
+
+All but the sign bits are exact. All items are held: the collection is searched once, not kept; an index (`index/`) is
+for that. The scores are those that `pairs` tells.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
 
-from lookalike.config import Config, make_config
+from lookalike.config import Config, check_options, make_config
 from lookalike.errors import InputError, OptionError
-from lookalike.io.source import Source, describe
+from lookalike.io.source import Source
 from lookalike.io.writing.tabular import Tabular, beginning
 from lookalike.items.from_rows import Items, open_items
-from lookalike.items.ids import IdCollector, Ids
+from lookalike.items.ids import Ids
 from lookalike.key import sketch_seed
-from lookalike.measure_table import SEARCHED, check_measure, measure_named
-from lookalike.measures import Judge, Measure, measure_of
+from lookalike.measure_table import check_measure, measure_named
+from lookalike.measures import measure_of
 from lookalike.search.nearest import Nearest, SearchPlan
-from lookalike.types import BoolArray, Dense, F32Array, F64Array, I64Array, U64Array
+from lookalike.search.searched_items import SearchedItems, count_shingles, left_out_examples, read_items
+from lookalike.search.shared_elements import SharedElements
+from lookalike.types import F64Array, I64Array
+from lookalike.verify.bit_scan import nearest_by_bits, side_by_side
+from lookalike.verify.element_lists import CONTAINMENT, JACCARD, LEAST, PRODUCT
 from lookalike.verify.verifier import RowsInPlaces, Verifier
 from lookalike.wording.phrases import counted, measure_words
 from lookalike.wording.printable import printable
@@ -32,19 +41,20 @@ from lookalike.wording.progress import SILENT, Progress
 
 __all__ = ["LeftOut", "Neighbors", "find_neighbors"]
 
-# So many of the vectors that are left out are told with what is wrong with them.
-_SHOWN = 5
 # Pairs of queries and items that are scored at a time, and the bytes of rows that are made for some of them.
 _SCORED, _GATHERED = 1 << 16, 256 << 20
 
 
 @dataclass(frozen=True)
 class LeftOut:
-    """What was not searched, or not searched for: rows that could not be read, and vectors that cannot be compared."""
+    """What was not searched, or not searched for: rows that could not be read, items that cannot be compared, or that
+    have nothing to be compared by."""
 
     rows: int = 0
     items: int = 0
     queries: int = 0
+    empty_items: int = 0
+    empty_queries: int = 0
     examples: tuple[str, ...] = ()
 
 
@@ -61,6 +71,8 @@ class Neighbors(Tabular):
     left_out: LeftOut
     # Whether each item searched the others.
     among_themselves: bool
+    # What an item is called.
+    noun: str = "item"
 
     @cached_property
     def table(self) -> pa.Table:
@@ -96,10 +108,19 @@ class Neighbors(Tabular):
         """What is not as it was asked for."""
         out, others = [], self.item_ids.rows - self.among_themselves
         if self.k > others:
-            out.append(f"k is {self.k:,}, and there {_are(others)}: all are listed")
+            found = "is only 1 item" if others == 1 else f"are only {others:,} items"
+            out.append(f"k is {self.k:,}, and there {found} to be found: all are listed")
         for number, noun in ((self.left_out.items, "item"), (self.left_out.queries, "query")):
             if number:
                 out.append(f"{_counted(number, noun)} left out, which cannot be compared")
+        for number, noun in ((self.left_out.empty_items, "item"), (self.left_out.empty_queries, "query")):
+            if number:
+                out.append(f"{_counted(number, noun)} left out, which {_are(number)} empty or without a shingle")
+        fewer = int((self.items[:, -1] < 0).sum()) if self.k <= others else 0
+        if fewer:
+            out.append(
+                f"{_counted(fewer, 'query')} with fewer than {self.k:,} neighbours: no other item shares anything"
+            )
         if self.left_out.rows:
             out.append(f"{counted(self.left_out.rows, 'broken row')} skipped")
         if self.left_out.examples:
@@ -109,7 +130,7 @@ class Neighbors(Tabular):
     @property
     def headline(self) -> str:
         """How many queries among how many items, and how."""
-        among = f"{_counted(len(self), 'query')} among {counted(self.item_ids.rows, 'vector')}"
+        among = f"{_counted(len(self), 'query')} among {counted(self.item_ids.rows, self.noun)}"
         return f"{among} by {measure_words(self.config.scale.measure, self.config.scale.column)}: {self.plan}"
 
     @property
@@ -126,6 +147,8 @@ class Neighbors(Tabular):
             "plan": str(plan),
             "bad_items": self.left_out.items,
             "bad_queries": self.left_out.queries,
+            "empty_items": self.left_out.empty_items,
+            "empty_queries": self.left_out.empty_queries,
             "skipped_rows": self.left_out.rows,
             "skipped_examples": list(self.left_out.examples),
             "notes": self.notes,
@@ -139,158 +162,121 @@ def _counted(number: int, noun: str) -> str:
     return counted(number, noun) if noun != "query" or number == 1 else f"{number:,} queries"
 
 
-def _are(others: int) -> str:
-    return "is only 1 item to be found" if others == 1 else f"are only {others:,} items to be found"
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"
 
 
 def find_neighbors(
-    source: Source,
-    queries: Source | None,
-    *,
-    k: int,
-    recall: float,
-    measure: str,
-    column: str | None = None,
-    vectors: str | None = None,
-    id: str | None = None,
-    seed: int = 0,
-    threads: int | None = None,
-    skip_bad: bool = False,
-    progress: Progress = SILENT,
+    source: Source, queries: Source | None, options: Mapping[str, Any], progress: Progress = SILENT
 ) -> Neighbors:
-    """Search the items of a source; without queries each item searches the others."""
-    name = check_measure(measure)
-    if name not in SEARCHED:
-        raise OptionError(f"measure is {measure!r}: the nearest can be found by {', '.join(SEARCHED)}")
-    if isinstance(k, bool) or not isinstance(k, int) or k < 1:
-        raise OptionError(f"k is {k!r}: it must be a whole number, 1 or more")
+    """Search the items of a source by the options of `neighbors`; without queries each item searches the others."""
+    k, recall, measure = options["k"], options["recall"], options["measure"]
+    if not 0.0 < recall <= 1.0:
+        raise OptionError(f"recall is {recall!r}: it must be above 0 and at most 1")
+    name = None if measure is None else check_measure(measure)
     # No pair is too far apart to be told, so the limit is not looked at.
-    limit = 1.0 if measure_named(name).is_distance else None
-    config = make_config(
-        measure=name, max_distance=limit, column=column, vectors=vectors, id=id, seed=seed, threads=threads,
-        skip_bad=skip_bad,
-    )  # fmt: skip
-    items = open_items(source, config)
-    if items.form != "vectors":
-        raise InputError(f"the items are {items.form}: the nearest are found among vectors")
-    kind = measure_of(items.recipe)
-    base = asked = _read(items, kind, "items", skip_bad, progress)
-    if queries is not None:
-        # Queries may have the same id column; otherwise they have their natural ids, or row numbers.
-        own = id if id in queries.schema().names else None
-        other = open_items(queries, replace(config, id=own))
-        if other.form != "vectors":
-            raise InputError(f"the queries are {other.form}: the nearest are found for vectors")
-        if other.dimensions != items.dimensions:
-            raise InputError(f"the queries have {other.dimensions} components, and the items {items.dimensions}")
-        asked = _read(other, kind, "queries", skip_bad, progress)
-    search = Nearest(
-        base.vectors,
-        name,
-        recall=recall,
-        seed=sketch_seed(config.seed),
-        threads=config.threads,
-        expected=len(asked.vectors),
-    )
-    with progress.stage("searching", None, "queries"):
-        # One more where an item is likely to find itself first, and one for equal scores.
-        found, _ = search.search(asked.vectors, k + 2)
-    assert search.plan is not None
-    selves = np.arange(len(asked.vectors)) if queries is None else None
+    limit = 1.0 if name is not None and measure_named(name).is_distance else None
+    given = {name: value for name, value in options.items() if name not in _OF_SEARCH and value is not None}
+    asked_for = make_config(**cast(Any, given | {"measure": name, "max_distance": limit}))
+    items = open_items(source, asked_for)
+    check_options(asked_for, items.form)
+    config = replace(asked_for, measure=items.recipe.measure)
+    frequencies = count_shingles(items, config.threads, progress)
+    kind = measure_of(items.recipe, frequencies)
     judge = kind.judge(config)
     assert judge is not None
-    nearest, scores = _scored(found, asked.vectors, base.vectors, judge, selves, k)
+    base = asked = read_items(items, kind, judge.plain(), "items", config, progress)
+    if queries is not None:
+        # Queries may have the same id column; otherwise they have their natural ids, or row numbers.
+        own = config.id if config.id in queries.schema().names else None
+        asked = read_items(
+            _queries(queries, items, replace(asked_for, id=own)), kind, base.judge, "queries", config, progress
+        )
+    with progress.stage("searching", None, "queries"):
+        found, plan = _found(config, items.form, base, None if queries is None else asked, k, recall)
+    nearest, scores = _scored(found, asked, base, k, None if queries is not None else np.arange(len(asked)))
     read = [base] if queries is None else [base, asked]
     left_out = LeftOut(
         rows=source.skipped + (queries.skipped if queries is not None else 0),
-        items=base.bad,
-        queries=0 if queries is None else asked.bad,
-        examples=tuple(
-            [*chain(*(each.examples for each in read)), *source.bad, *(queries.bad if queries else [])][:_SHOWN]
-        ),
-    )
-    return Neighbors(config, search.plan, nearest, scores, base.ids, asked.ids, left_out, queries is None)
+        items=base.bad, queries=0 if queries is None else asked.bad,
+        empty_items=base.empty, empty_queries=0 if queries is None else asked.empty,
+        examples=left_out_examples(read, source.bad, queries.bad if queries else []),
+    )  # fmt: skip
+    return Neighbors(config, plan, nearest, scores, base.ids, asked.ids, left_out, queries is None, items.traits.noun)
 
 
-@dataclass(frozen=True, slots=True)
-class _Vectors:
-    """The vectors of a source that can be compared, their ids, and how many cannot."""
-
-    vectors: F32Array
-    ids: Ids
-    bad: int
-    examples: list[str]
+# Options of the search, and not of what is searched.
+_OF_SEARCH = ("k", "recall", "measure", "format", "limit", "progress")
+# By what a set or bag is searched for; what is not here weighs.
+_OVERLAPS = {"jaccard": JACCARD, "containment": CONTAINMENT, "weighted-jaccard": LEAST, "cosine": PRODUCT}
 
 
-def _read(items: Items, measure: Measure, what: str, skip_bad: bool, progress: Progress) -> _Vectors:
-    """All vectors of a source and their ids; one that cannot be compared is left out, or an error."""
-    parts: list[F32Array] = []
-    present: list[BoolArray] = []
-    examples: list[str] = []
-    collector = IdCollector(items)
-    with progress.stage(f"reading the {what}", items.source.size(), "B") as stage:
-        for batch in items.batches(*([items.id] if items.id else []), on_read=stage.advance):
-            found = measure.represent(batch.values)
-            for row in np.flatnonzero(~found.present)[: _SHOWN - len(examples)].tolist():
-                why = dict(found.bad).get(row, "is null")
-                examples.append(f"{describe(items.source, int(batch.rows[row]))}: the item {why}")
-                if not skip_bad:
-                    raise InputError(f"{examples[0]}; skip_bad=True (--skip-bad) counts such items and leaves them out")
-            parts.append(found.values if found.present.all() else found.values[found.present])
-            present.append(found.present)
-            collector.add(batch)
-    if not sum(map(len, parts)):
-        raise InputError(f"there are no {what}" + (f" that can be compared: {examples[0]}" if examples else ""))
-    ids, good = collector.finish(), np.flatnonzero(np.concatenate(present))
-    bad = ids.rows - len(good)
-    if bad:
-        ids = Ids(len(good), pa.chunked_array([ids.of(good)]))
-    return _Vectors(np.concatenate(parts), ids, bad, examples)
+def _queries(source: Source, items: Items, config: Config) -> Items:
+    """The queries, which must be what the items are; where there is one column, its name does not matter."""
+    found = open_items(source, replace(config, columns=()) if len(source.schema().names) == 1 else config)
+    if found.form != items.form:
+        raise InputError(f"the queries are {found.form}, and the items {items.form}")
+    if found.dimensions != items.dimensions:
+        part = f"{items.traits.part}s"
+        raise InputError(f"the queries have {found.dimensions} {part}, and the items {items.dimensions}")
+    return replace(found, recipe=items.recipe)
 
 
-@dataclass(frozen=True, slots=True)
-class _VectorRows:
-    """The rows of vectors, made when they are asked for."""
+def _found(
+    config: Config, form: str, base: SearchedItems, asked: SearchedItems | None, k: int, recall: float
+) -> tuple[I64Array, SearchPlan]:
+    """The nearest k items of each query, and a few more where a score may be rounded or an item finds itself."""
+    name = config.scale.measure
+    exact = SearchPlan("exact", k, 1.0, 1.0, 1.0, 0.0, 0.0)
+    if base.elements is not None:
+        overlap = _OVERLAPS[name]
+        search = SharedElements(overlap, base.elements, None if asked is None else asked.elements, config.threads)
+        extra = 0 if overlap in (JACCARD, CONTAINMENT) else 2
+        return search.search(k + extra)[0], replace(exact, method="elements")
+    queries = base if asked is None else asked
+    if form == "bits":
+        packed, most = side_by_side(base.values), min(k + 1, len(base))
+        return nearest_by_bits(packed, len(base), queries.values, most, config.threads), exact
+    if not measure_named(name).searched:
+        return _by_comparing(base, queries, k + 1), exact
+    nearest = Nearest(
+        base.values, name, recall=recall, seed=sketch_seed(config.seed), threads=config.threads,
+        expected=len(queries),
+    )  # fmt: skip
+    # One more where an item is likely to find itself first, and one for equal scores.
+    found, _ = nearest.search(queries.values, k + 2)
+    assert nearest.plan is not None
+    return found, nearest.plan
 
-    vectors: F32Array
-    judge: Judge
 
-    @property
-    def in_memory(self) -> bool:
-        return False
-
-    @property
-    def nbytes(self) -> int:
-        return self.bytes_of(np.arange(len(self.vectors)))
-
-    def bytes_of(self, rows: I64Array) -> int:
-        return 8 * int(self.judge.lengths(np.full(len(rows), self.vectors.shape[1], np.uint32)).sum())
-
-    def gather(self, rows: I64Array) -> tuple[I64Array, U64Array]:
-        prints = np.empty((len(rows), 2), np.uint64)
-        return self.judge.rows(Dense(self.vectors[rows], prints, np.ones(len(rows), np.bool_)))
-
-    def whole(self) -> tuple[I64Array, U64Array]:
-        return self.gather(np.arange(len(self.vectors)))
+def _by_comparing(base: SearchedItems, asked: SearchedItems, k: int) -> I64Array:
+    """The best k of all items for each query, by comparing each with each."""
+    out = np.full((len(asked), k), -1, np.int64)
+    block = max(1, _SCORED // len(base))
+    for start in range(0, len(asked), block):
+        some = np.arange(start, min(start + block, len(asked)))
+        everything = np.broadcast_to(np.arange(len(base)), (len(some), len(base)))
+        out[some], _ = _scored(everything, asked, base, k, None, start)
+    return out
 
 
 def _scored(
-    found: I64Array, queries: F32Array, items: F32Array, judge: Judge, own: I64Array | None, k: int
+    found: I64Array, asked: SearchedItems, base: SearchedItems, k: int, own: I64Array | None, first: int = 0
 ) -> tuple[I64Array, F64Array]:
-    """The best k of those found, by exactly the scores that pairs have; an item does not find itself."""
-    numbers = np.arange(len(queries) + len(items))
-    asking, asked = numbers[: len(queries)], numbers[len(queries) :]
-    places = [(asking, _VectorRows(queries, judge)), (asked, _VectorRows(items, judge))]
-    verifier = Verifier(judge, RowsInPlaces(places), _GATHERED)
+    """The best k of those found for the queries from the first on, by exactly the scores that pairs have; an item does
+    not find itself."""
+    numbers = np.arange(len(asked) + len(base))
+    asking, answering = numbers[: len(asked)], numbers[len(asked) :]
+    verifier = Verifier(base.judge, RowsInPlaces([(asking, asked), (answering, base)]), _GATHERED)
     out, scores = np.full((len(found), k), -1, np.int64), np.full((len(found), k), -np.inf)
-    block = max(1, _SCORED // found.shape[1])
+    block = max(1, _SCORED // max(1, found.shape[1]))
     for start in range(0, len(found), block):
         some = found[start : start + block]
         there = some >= 0
         if own is not None:
             there &= some != own[start : start + block, None]
         query = start + np.nonzero(there)[0]
-        kept, rank, score = verifier.best(query, asked[some[there]], k)
+        kept, rank, score = verifier.best(first + query, answering[some[there]], k)
         out[query[kept], rank] = some[there][kept]
         scores[query[kept], rank] = score
     return out, scores

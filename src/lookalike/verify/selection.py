@@ -17,8 +17,8 @@ from lookalike.kernels.jit import device, intrinsic, kernel, peek
 from lookalike.kernels.later import cgutils, types
 
 __all__ = [
-    "COSINE", "EUCLIDEAN", "MANHATTAN", "NOBODY", "collect_pairs", "keep_best", "manhattan_block", "score_lists",
-    "sort_best",
+    "COSINE", "EUCLIDEAN", "MANHATTAN", "NOBODY", "collect_pairs", "keep_best", "manhattan_block", "replace_worst",
+    "score_lists", "sort_best", "worse",
 ]  # fmt: skip
 
 COSINE, EUCLIDEAN, MANHATTAN = 0, 1, 2
@@ -130,23 +130,21 @@ def _score(measure, x, i, y, j, d):
 
 
 @device
-def _worse(score, item, other_score, other_item):
+def worse(score, item, other_score, other_item):
     return score < other_score or (score == other_score and item > other_item)
 
 
 @device
-def _replace_worst(scores, ids, row, size, score, item):
+def replace_worst(scores, ids, row, size, score, item):
     """Put an entry in the place of the worst, the root of the heap of row[:size], and sink it to where it belongs."""
     at = 0
     while True:
         child = 2 * at + 1
         if child >= size:
             break
-        if child + 1 < size and _worse(
-            scores[row, child + 1], ids[row, child + 1], scores[row, child], ids[row, child]
-        ):
+        if child + 1 < size and worse(scores[row, child + 1], ids[row, child + 1], scores[row, child], ids[row, child]):
             child += 1
-        if not _worse(scores[row, child], ids[row, child], score, item):
+        if not worse(scores[row, child], ids[row, child], score, item):
             break
         scores[row, at], ids[row, at] = scores[row, child], ids[row, child]
         at = child
@@ -203,8 +201,8 @@ def keep_best(
                 score = _score(measure, flat_queries, q * d, flat_items, item * d, d)
                 if measure == COSINE:
                     score *= scales[q] * item_scales[item]
-                if _worse(scores[q, 0], ids[q, 0], score, item):
-                    _replace_worst(scores, ids, q, k, score, item)
+                if worse(scores[q, 0], ids[q, 0], score, item):
+                    replace_worst(scores, ids, q, k, score, item)
                     limit = _limit(measure, scores[q, 0], lifts[q], margins[q])
     return scored
 
@@ -216,7 +214,7 @@ def sort_best(ids, scores):
         for size in range(ids.shape[1] - 1, 0, -1):
             score, item = scores[row, size], ids[row, size]
             scores[row, size], ids[row, size] = scores[row, 0], ids[row, 0]
-            _replace_worst(scores, ids, row, size, score, item)
+            replace_worst(scores, ids, row, size, score, item)
 
 
 @kernel(
@@ -237,8 +235,8 @@ def score_lists(measure, items, item_scales, queries, scales, lists, own, ids, s
             score = _score(measure, flat_queries, q * d, flat_items, item * d, d)
             if measure == COSINE:
                 score *= scales[q] * item_scales[item]
-            if _worse(scores[q, 0], ids[q, 0], score, item):
-                _replace_worst(scores, ids, q, k, score, item)
+            if worse(scores[q, 0], ids[q, 0], score, item):
+                replace_worst(scores, ids, q, k, score, item)
 
 
 @kernel(
