@@ -50,7 +50,7 @@ LAYERS: list[dict[str, set[str]]] = [
     {"engines": set()},
     {"engines.local": set(), "engines.packed": set(), "search": set()},
     {"engines.spark": set()},
-    {"index": set()},
+    {"index": set(), "tuning": set()},
     {"report": set()},
     {"runs": set()},
     {"api": set(), "server": set(), "spark": set()},

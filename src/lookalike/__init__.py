@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lookalike.api import clusters, dedup, edges, images, neighbors, pairs, plan
+    from lookalike.api import clusters, dedup, edges, images, neighbors, pairs, plan, tune
     from lookalike.errors import InputError, LookalikeError, OptionError, OutputError, ServerError, UnavailableError
     from lookalike.index.answers import Match, Near
     from lookalike.index.index import Index
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from lookalike.server.async_client import AsyncClient
     from lookalike.server.client import Client
     from lookalike.theory import Plan
+    from lookalike.tuning.tuner import Tuning
 
 __all__ = [
     "AsyncClient",
@@ -39,6 +40,7 @@ __all__ = [
     "Plan",
     "Run",
     "ServerError",
+    "Tuning",
     "UnavailableError",
     "clusters",
     "dedup",
@@ -47,6 +49,7 @@ __all__ = [
     "neighbors",
     "pairs",
     "plan",
+    "tune",
 ]
 
 __version__ = "0.1.0"
@@ -68,6 +71,7 @@ _HOME = {
     "Plan": "theory",
     "Run": "runs.opened_run",
     "ServerError": "errors",
+    "Tuning": "tuning.tuner",
     "UnavailableError": "errors",
     "clusters": "api",
     "dedup": "api",
@@ -76,6 +80,7 @@ _HOME = {
     "neighbors": "api",
     "pairs": "api",
     "plan": "api",
+    "tune": "api",
 }
 
 

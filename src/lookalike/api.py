@@ -1,4 +1,4 @@
-"""The five verbs: `pairs`, `clusters`, `dedup`, `neighbors`, `plan`; and `edges` and `images`, which make items.
+"""The verbs `pairs`, `clusters`, `dedup`, `neighbors`, `tune`, `plan`; and `edges` and `images`, which make items.
 
 `items` is a path, glob or folder (a `str` or `Path`, or a list of `Path`), a list of texts (`str`), a list of sets, a
 dict from id to item, a pandas or polars frame or series, an Arrow table, a Hugging Face dataset, an array or tensor of
@@ -20,7 +20,14 @@ from lookalike.errors import OptionError
 from lookalike.io import Source, open_source
 from lookalike.io.input_options import InputOptions, edges_of
 from lookalike.io.source import batch_bytes_for
-from lookalike.options import ClustersOptions, ConfigOptions, DedupOptions, NeighborsOptions, PairsOptions
+from lookalike.options import (
+    ClustersOptions,
+    ConfigOptions,
+    DedupOptions,
+    NeighborsOptions,
+    PairsOptions,
+    TuneOptions,
+)
 from lookalike.options.option_table import check_names, checked, entries, takes
 from lookalike.report.plain_data import check_strict
 from lookalike.runs.results import Clusters, Dedup, Pairs
@@ -32,8 +39,9 @@ from lookalike.wording.progress import SILENT
 
 if TYPE_CHECKING:
     from lookalike.index.index_run import IndexRun
+    from lookalike.tuning.tuner import Tuning
 
-__all__ = ["clusters", "dedup", "edges", "images", "neighbors", "pairs", "plan"]
+__all__ = ["clusters", "dedup", "edges", "images", "neighbors", "pairs", "plan", "tune"]
 
 
 @takes(PairsOptions)
@@ -130,6 +138,31 @@ def neighbors(items: Any, queries: Any = None, **options: Unpack[NeighborsOption
     other = None if queries is None else open_source(queries, **reading)
     progress = values.pop("progress") or SILENT
     return find_neighbors(open_source(items, **reading), other, values, progress)
+
+
+@takes(TuneOptions)
+def tune(items: Any, **options: Unpack[TuneOptions]) -> Tuning:
+    """Which shingle and threshold suit a collection, why, and pairs to look at.
+
+    A sample of the items is held against all of them. Where most have a clear gap between what is like them and
+    everything else, the threshold goes there; otherwise as low as what is alike to one item is alike among itself. With
+    a `truth` the result has precision, recall and F1 at every threshold, and the best is proposed.
+
+    At most the first 100,000 rows are read, unless `limit` says otherwise.
+
+    >>> import lookalike
+    >>> near = ["the quick brown fox jumps", "the quick brown fox jumped", "a cat sat down", "rain fell all day long"]
+    >>> lookalike.tune(near, shingle="char:4").options["shingle"]
+    'char:4'
+    """
+    from lookalike.tuning.tuner import TUNED_ROWS, find_tuning
+
+    check_names("tune", TuneOptions, options)
+    values = checked(TuneOptions, options)
+    values["limit"] = values["limit"] or TUNED_ROWS
+    reading = {name: values[name] for name in ("format", "limit", "skip_bad")}
+    other = None if values["against"] is None else open_source(values["against"], **reading)
+    return find_tuning(open_source(items, **reading), other, values, values["progress"] or SILENT)
 
 
 def edges(

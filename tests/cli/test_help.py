@@ -43,7 +43,7 @@ def help_of(*arguments: str) -> tuple[str, int, list[str]]:
 
 
 def test_the_commands_are_those_of_the_design() -> None:
-    batch = {"clusters", "compare", "dedup", "demo", "neighbors", "pairs", "plan", "report"}
+    batch = {"clusters", "compare", "dedup", "demo", "neighbors", "pairs", "plan", "report", "tune"}
     assert set(COMMANDS) == batch | {"index", "serve"}
 
 

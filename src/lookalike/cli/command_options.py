@@ -22,6 +22,7 @@ from lookalike.options import (
     PairsOptions,
     PlanOptions,
     TextOptions,
+    TuneOptions,
 )
 from lookalike.options.allowed import Number, Whole
 from lookalike.options.option_table import (
@@ -55,6 +56,7 @@ __all__ = [
     "PlanCommand",
     "ReportCommand",
     "ServeCommand",
+    "TuneCommand",
     "command",
     "typed",
 ]
@@ -226,6 +228,12 @@ class Queries(TypedDict, total=False):
 
 class NeighborsCommand(InputArguments, Queries, NeighborsOptions, Pictures, Overwriting, Quiet, Json, total=False):
     """The options of `lookalike neighbors`."""
+
+
+class TuneCommand(InputArguments, TuneOptions, Pictures, Overwriting, Quiet, Json, total=False):
+    """The options of `lookalike tune`."""
+
+    plot: Annotated[Path | None, Option("Write what was seen as a picture, for example tune.svg.")]
 
 
 class PlanCommand(PlanOptions, Overwriting, Json, total=False):

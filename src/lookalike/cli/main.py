@@ -40,7 +40,7 @@ _UsageError: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__na
 
 
 # In the order of the help; each is the function of a module of its own.
-_COMMANDS = ("dedup", "pairs", "clusters", "neighbors", "index", "serve", "compare", "plan", "report", "demo")
+_COMMANDS = ("dedup", "pairs", "clusters", "neighbors", "tune", "index", "serve", "compare", "plan", "report", "demo")
 _MARKUP: Literal["markdown"] = "markdown"
 
 

@@ -32,6 +32,7 @@ __all__ = [
     "PlanOptions",
     "ReadOptions",
     "TextOptions",
+    "TuneOptions",
 ]
 
 
@@ -428,6 +429,56 @@ class NeighborsOptions(
     html: Html
     weights: Weights
     tokens: TokensOption
+
+
+class TuneOptions(Columns, VectorColumn, SetColumn, ItemOptions, ReadOptions, Running, Watching, total=False):
+    """The options of `lookalike.tune`."""
+
+    truth: Annotated[
+        Any,
+        Option(
+            "Pairs that are known to be the same: two ids a line, parted by a tab, a comma or a blank.",
+            in_python="Or a list of pairs.",
+            typed=str | None,
+            metavar="FILE",
+        ),
+    ]
+    against: Annotated[
+        Any,
+        Option(
+            "Hold the items against this other collection, and not against each other.",
+            on_command="May be given several times.",
+            typed=list[str] | None,
+            metavar="FILE",
+        ),
+    ]
+    shingle: Annotated[
+        str | Sequence[str] | None,
+        Option(
+            "Shingles to try, word:K or char:K; by default some that suit the length of the texts.",
+            check=allowed.names,
+            typed=list[str] | None,
+        ),
+    ]
+    measure: Annotated[
+        str | None,
+        Option(
+            "jaccard, weighted-jaccard, containment, cosine or hamming; by default what the items suggest.",
+            check=allowed.text,
+        ),
+    ]
+    normalize: Annotated[
+        str | Iterable[str] | None,
+        Option(
+            "What to ignore, comma-separated: lower, accents, digits, punctuation, whitespace; or none.",
+            in_python="A list of these names is taken as well.",
+            typed=str | None,
+        ),
+    ]
+    sample: Annotated[
+        int,
+        Option("How many items are held against all; with a truth it is all of them.", default=1000, check=Whole(1)),
+    ]
 
 
 class IndexOptions(LimitOptions, TextOptions, Bands, total=False):

@@ -27,19 +27,19 @@ from lookalike.items.from_rows import Items, open_items
 from lookalike.items.ids import Ids
 from lookalike.key import sketch_seed
 from lookalike.measure_table import check_measure, measure_named
-from lookalike.measures import measure_of
+from lookalike.measures import Measure, measure_of
 from lookalike.search.nearest import Nearest, SearchPlan
 from lookalike.search.searched_items import SearchedItems, count_shingles, left_out_examples, read_items
 from lookalike.search.shared_elements import SharedElements
 from lookalike.types import F64Array, I64Array
 from lookalike.verify.bit_scan import nearest_by_bits, side_by_side
 from lookalike.verify.element_lists import CONTAINMENT, JACCARD, LEAST, PRODUCT
-from lookalike.verify.verifier import RowsInPlaces, Verifier
+from lookalike.verify.verifier import HeldRows, RowsInPlaces, Verifier
 from lookalike.wording.phrases import counted, measure_words
 from lookalike.wording.printable import printable
 from lookalike.wording.progress import SILENT, Progress
 
-__all__ = ["LeftOut", "Neighbors", "find_neighbors"]
+__all__ = ["LeftOut", "Neighbors", "SearchedSource", "find_neighbors", "open_search"]
 
 # Pairs of queries and items that are scored at a time, and the bytes of rows that are made for some of them.
 _SCORED, _GATHERED = 1 << 16, 256 << 20
@@ -170,31 +170,16 @@ def find_neighbors(
     source: Source, queries: Source | None, options: Mapping[str, Any], progress: Progress = SILENT
 ) -> Neighbors:
     """Search the items of a source by the options of `neighbors`; without queries each item searches the others."""
-    k, recall, measure = options["k"], options["recall"], options["measure"]
+    k, recall = options["k"], options["recall"]
     if not 0.0 < recall <= 1.0:
         raise OptionError(f"recall is {recall!r}: it must be above 0 and at most 1")
-    name = None if measure is None else check_measure(measure)
-    # No pair is too far apart to be told, so the limit is not looked at.
-    limit = 1.0 if name is not None and measure_named(name).is_distance else None
-    given = {name: value for name, value in options.items() if name not in _OF_SEARCH and value is not None}
-    asked_for = make_config(**cast(Any, given | {"measure": name, "max_distance": limit}))
-    items = open_items(source, asked_for)
-    check_options(asked_for, items.form)
-    config = replace(asked_for, measure=items.recipe.measure)
-    frequencies = count_shingles(items, config.threads, progress)
-    kind = measure_of(items.recipe, frequencies)
-    judge = kind.judge(config)
-    assert judge is not None
-    base = asked = read_items(items, kind, judge.plain(), "items", config, progress)
+    search = open_search(source, options, progress)
+    base = asked = search.base
     if queries is not None:
-        # Queries may have the same id column; otherwise they have their natural ids, or row numbers.
-        own = config.id if config.id in queries.schema().names else None
-        asked = read_items(
-            _queries(queries, items, replace(asked_for, id=own)), kind, base.judge, "queries", config, progress
-        )
+        asked = search.read_queries(queries, progress)
     with progress.stage("searching", None, "queries"):
-        found, plan = _found(config, items.form, base, None if queries is None else asked, k, recall)
-    nearest, scores = _scored(found, asked, base, k, None if queries is not None else np.arange(len(asked)))
+        own = None if queries is not None else np.arange(len(base))
+        nearest, scores, plan = search.nearest(asked, k, recall, own)
     read = [base] if queries is None else [base, asked]
     left_out = LeftOut(
         rows=source.skipped + (queries.skipped if queries is not None else 0),
@@ -202,7 +187,8 @@ def find_neighbors(
         empty_items=base.empty, empty_queries=0 if queries is None else asked.empty,
         examples=left_out_examples(read, source.bad, queries.bad if queries else []),
     )  # fmt: skip
-    return Neighbors(config, plan, nearest, scores, base.ids, asked.ids, left_out, queries is None, items.traits.noun)
+    noun = search.items.traits.noun
+    return Neighbors(search.config, plan, nearest, scores, base.ids, asked.ids, left_out, queries is None, noun)
 
 
 # Options of the search, and not of what is searched.
@@ -211,42 +197,88 @@ _OF_SEARCH = ("k", "recall", "measure", "format", "limit", "progress")
 _OVERLAPS = {"jaccard": JACCARD, "containment": CONTAINMENT, "weighted-jaccard": LEAST, "cosine": PRODUCT}
 
 
-def _queries(source: Source, items: Items, config: Config) -> Items:
-    """The queries, which must be what the items are; where there is one column, its name does not matter."""
-    found = open_items(source, replace(config, columns=()) if len(source.schema().names) == 1 else config)
-    if found.form != items.form:
-        raise InputError(f"the queries are {found.form}, and the items {items.form}")
-    if found.dimensions != items.dimensions:
-        part = f"{items.traits.part}s"
-        raise InputError(f"the queries have {found.dimensions} {part}, and the items {items.dimensions}")
-    return replace(found, recipe=items.recipe)
+def open_search(source: Source, options: Mapping[str, Any], progress: Progress = SILENT) -> SearchedSource:
+    """The items of a source, read, to be searched."""
+    measure = options["measure"]
+    name = None if measure is None else check_measure(measure)
+    # No pair is too far apart to be told, so the limit is not looked at.
+    limit = 1.0 if name is not None and measure_named(name).is_distance else None
+    given = {name: value for name, value in options.items() if name not in _OF_SEARCH and value is not None}
+    asked_for = make_config(**cast(Any, given | {"measure": name, "max_distance": limit}))
+    items = open_items(source, asked_for)
+    check_options(asked_for, items.form)
+    config = replace(asked_for, measure=items.recipe.measure)
+    kind = measure_of(items.recipe, count_shingles(items, config.threads, progress))
+    judge = kind.judge(config)
+    assert judge is not None
+    base = read_items(items, kind, judge.plain(), "items", config, progress)
+    return SearchedSource(asked_for, config, items, kind, base)
 
 
-def _found(
-    config: Config, form: str, base: SearchedItems, asked: SearchedItems | None, k: int, recall: float
-) -> tuple[I64Array, SearchPlan]:
-    """The nearest k items of each query, and a few more where a score may be rounded or an item finds itself."""
-    name = config.scale.measure
-    exact = SearchPlan("exact", k, 1.0, 1.0, 1.0, 0.0, 0.0)
-    if base.elements is not None:
-        overlap = _OVERLAPS[name]
-        search = SharedElements(overlap, base.elements, None if asked is None else asked.elements, config.threads)
-        extra = 0 if overlap in (JACCARD, CONTAINMENT) else 2
-        return search.search(k + extra)[0], replace(exact, method="elements")
-    queries = base if asked is None else asked
-    if form == "bits":
-        packed, most = side_by_side(base.values), min(k + 1, len(base))
-        return nearest_by_bits(packed, len(base), queries.values, most, config.threads), exact
-    if not measure_named(name).searched:
-        return _by_comparing(base, queries, k + 1), exact
-    nearest = Nearest(
-        base.values, name, recall=recall, seed=sketch_seed(config.seed), threads=config.threads,
-        expected=len(queries),
-    )  # fmt: skip
-    # One more where an item is likely to find itself first, and one for equal scores.
-    found, _ = nearest.search(queries.values, k + 2)
-    assert nearest.plan is not None
-    return found, nearest.plan
+@dataclass(frozen=True)
+class SearchedSource:
+    """Items that are searched. `asked_for` is the configuration as it was given, `config` the one that it came to."""
+
+    asked_for: Config
+    config: Config
+    items: Items
+    kind: Measure
+    base: SearchedItems
+
+    def read_queries(self, source: Source, progress: Progress = SILENT) -> SearchedItems:
+        """The queries, which must be what the items are; where there is one column, its name does not matter."""
+        # They may have the same id column; otherwise they have their natural ids, or row numbers.
+        names = source.schema().names
+        config = replace(self.asked_for, id=self.asked_for.id if self.asked_for.id in names else None)
+        found = open_items(source, replace(config, columns=()) if len(names) == 1 else config)
+        if found.form != self.items.form:
+            raise InputError(f"the queries are {found.form}, and the items {self.items.form}")
+        if found.dimensions != self.items.dimensions:
+            part = f"{self.items.traits.part}s"
+            raise InputError(f"the queries have {found.dimensions} {part}, and the items {self.items.dimensions}")
+        found = replace(found, recipe=self.items.recipe)
+        return read_items(found, self.kind, self.base.judge, "queries", self.config, progress)
+
+    def nearest(
+        self, asked: SearchedItems, k: int, recall: float = 1.0, own: I64Array | None = None
+    ) -> tuple[I64Array, F64Array, SearchPlan]:
+        """(items, scores, plan) of the nearest k items of each query; own[q] is query q itself, and left out."""
+        # All items ask for all others.
+        among = asked is self.base
+        found, plan = self._found(asked, k if own is None or among else k + 1, recall, among=among)
+        nearest, scores = _scored(found, asked, self.base, k, own)
+        return nearest, scores, plan
+
+    def similarities(self, left: I64Array, right: I64Array) -> F64Array:
+        """How alike the items of each pair are, however little that is."""
+        return self._verifier.similarities(left, right)
+
+    @cached_property
+    def _verifier(self) -> Verifier:
+        """Compares items many times over, and has their rows in memory."""
+        return Verifier(self.base.judge, HeldRows(*self.base.whole()))
+
+    def _found(self, asked: SearchedItems, k: int, recall: float, *, among: bool) -> tuple[I64Array, SearchPlan]:
+        """The nearest k items of each query, and a few more where a score may be rounded or an item finds itself."""
+        base, name, threads = self.base, self.config.scale.measure, self.config.threads
+        exact = SearchPlan("exact", k, 1.0, 1.0, 1.0, 0.0, 0.0)
+        if base.elements is not None:
+            overlap = _OVERLAPS[name]
+            search = SharedElements(overlap, base.elements, None if among else asked.elements, threads)
+            extra = 0 if overlap in (JACCARD, CONTAINMENT) else 2
+            return search.search(k + extra)[0], replace(exact, method="elements")
+        if self.items.form == "bits":
+            packed, most = side_by_side(base.values), min(k + 1, len(base))
+            return nearest_by_bits(packed, len(base), asked.values, most, threads), exact
+        if not measure_named(name).searched:
+            return _by_comparing(base, asked, k + 1), exact
+        nearest = Nearest(
+            base.values, name, recall=recall, seed=sketch_seed(self.config.seed), threads=threads, expected=len(asked)
+        )
+        # One more where an item is likely to find itself first, and one for equal scores.
+        found, _ = nearest.search(asked.values, k + 2)
+        assert nearest.plan is not None
+        return found, nearest.plan
 
 
 def _by_comparing(base: SearchedItems, asked: SearchedItems, k: int) -> I64Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +44,8 @@ class SearchedItems:
 
     judge: Judge
     ids: Ids
+    # The row of each in its source.
+    rows: I64Array
     bad: int
     empty: int
     examples: list[str]
@@ -52,6 +54,13 @@ class SearchedItems:
 
     def __len__(self) -> int:
         return len(self.values) if self.elements is None else len(self.elements)
+
+    def taken(self, numbers: I64Array) -> SearchedItems:
+        """Some of these items."""
+        elements = None if self.elements is None else self.elements.taken(numbers)
+        ids = Ids(len(numbers), pa.chunked_array([self.ids.of(numbers)]))
+        values = self.values if self.elements is not None else np.ascontiguousarray(self.values[numbers])
+        return replace(self, ids=ids, rows=self.rows[numbers], values=values, elements=elements)
 
     # What a verifier asks for.
 
@@ -133,7 +142,7 @@ def read_items(
     empty = ids.rows - len(good) - bad
     if len(good) < ids.rows:
         ids = Ids(len(good), pa.chunked_array([ids.of(good)]))
-    return SearchedItems(judge, ids, bad, empty, examples, *gathered.finish())
+    return SearchedItems(judge, ids, good, bad, empty, examples, *gathered.finish())
 
 
 def _ordered(sets: Sets) -> Sets:

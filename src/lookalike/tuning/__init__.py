@@ -1,0 +1,1 @@
+"""Which shingle and threshold suit a collection, with or without a truth."""

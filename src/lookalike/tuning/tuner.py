@@ -1,0 +1,348 @@
+"""Which shingle and threshold suit a collection: items are held against their neighbours, shingle by shingle."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.config import make_config
+from lookalike.errors import OptionError
+from lookalike.io.source import Source
+from lookalike.io.writing.tabular import Tabular
+from lookalike.items.from_rows import Items, open_items
+from lookalike.measure_table import check_measure, measure_named
+from lookalike.measures.sketch_batch import represent_batch
+from lookalike.search.queries import SearchedSource, open_search
+from lookalike.search.searched_items import SearchedItems
+from lookalike.tuning.gold import Agreement, Gold, agreements, read_gold
+from lookalike.tuning.proposals import STEPS, Proposal, Wedges, propose
+from lookalike.types import F64Array, I64Array
+from lookalike.wording.phrases import counted
+from lookalike.wording.printable import printable
+from lookalike.wording.progress import SILENT, Progress
+
+__all__ = ["TUNED_ROWS", "Trial", "Tuning", "find_tuning"]
+
+# Rows that are read where nobody says how many; all of them are held.
+TUNED_ROWS = 100_000
+
+# Shingles that are tried, by how many words a text has in the middle; the first of them suits texts like these best.
+_TRIED = ((50, ("char:4", "char:3", "word:1", "word:2")), (200, ("word:3", "char:5", "word:2", "word:5")))
+_TRIED_FOR_LONG = ("word:5", "word:3", "char:9")
+# Texts whose words are counted.
+_COUNTED = 500
+# Neighbours of an item, and how many where that does not reach below what is alike; for how large a share of the items.
+_NEIGHBOURS, _MORE_NEIGHBOURS, _FULL, _LOW = 40, 500, 0.05, 0.3
+# Pairs that are drawn from an item's first 4 neighbours, first 8, and so on, to be compared with each other.
+_DRAWN = 24
+# Pairs at random, and how alike they may be before everything is.
+_RANDOM, _ALIKE = 1_000, 0.3
+# Examples in each twentieth from 1 down to so far below the threshold.
+_EXAMPLES, _BELOW = 2, 0.15
+_SHOWN_TEXT = 500
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What was seen with one shingle (None of items that have none).
+
+    `matched` is the share of the items with a match at the proposed threshold, `alike` how alike two items are that are
+    drawn at random; `nearest` tells how alike each item is to its nearest. With a truth `agreements` has each of STEPS.
+    """
+
+    shingle: str | None
+    proposal: Proposal
+    matched: float
+    alike: float
+    nearest: F64Array
+    agreements: list[Agreement]
+
+    @property
+    def best(self) -> Agreement | None:
+        """The threshold that agrees best with the truth."""
+        return max(self.agreements, key=lambda each: each.f1, default=None)
+
+    @property
+    def proposed(self) -> Agreement | None:
+        """How well the threshold agrees that was proposed without the truth."""
+        return next((each for each in self.agreements if each.threshold == self.proposal.threshold), None)
+
+
+@dataclass(frozen=True, repr=False)
+class Tuning(Tabular):
+    """What was tried, what is proposed, and pairs to look at: `similarity`, `a`, `b`, `item_a`, `item_b`."""
+
+    trials: list[Trial]
+    chosen: int
+    items: int
+    sampled: int
+    # How many different words a text has in the middle; None where items are no texts.
+    words: float | None
+    noun: str
+    measure: str
+    truth: int | None
+    unknown: int
+    pairs: pa.Table
+
+    @property
+    def table(self) -> pa.Table:
+        return self.pairs
+
+    @property
+    def trial(self) -> Trial:
+        """The one that is proposed."""
+        return self.trials[self.chosen]
+
+    @property
+    def shingle(self) -> str | None:
+        """The shingle that is proposed."""
+        return self.trial.shingle
+
+    @property
+    def threshold(self) -> float:
+        """The threshold that is proposed: the best by the truth, or what the neighbours tell."""
+        best = self.trial.best
+        return self.trial.proposal.threshold if best is None else best.threshold
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The proposal as options of `pairs`, `clusters` and `dedup`."""
+        shingle = {} if self.shingle is None else {"shingle": self.shingle}
+        return {"measure": self.measure} | shingle | {"threshold": self.threshold}
+
+    @cached_property
+    def reason(self) -> str:
+        """Why this and nothing else."""
+        best = self.trial.best
+        if best is not None:
+            low, high = best.f1_interval
+            return (
+                f"agrees best with the truth: F1 {best.f1:.3f} (95% interval {low:.3f} to {high:.3f}), precision "
+                f"{best.precision:.3f}, recall {best.recall:.3f}"
+            )
+        sentence = self.trial.proposal.reason
+        if self.words is not None and len(self.trials) > 1:
+            sentence += f"; {self.shingle} suits texts of {self.words:,.0f} different words"
+        return sentence
+
+    @property
+    def notes(self) -> list[str]:
+        """What should be known."""
+        out = [
+            f"{each.shingle or 'as they are'} makes everything alike: two items drawn at random are at {each.alike:.2f}"
+            for each in self.trials
+            if each.alike > _ALIKE
+        ]
+        if self.unknown:
+            out.append(f"{counted(self.unknown, 'pair')} of the truth left out: an id is not in the input")
+        return out
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """Everything as plain data."""
+        return {
+            "items": self.items, "sampled": self.sampled, "words": self.words, "options": self.options,
+            "reason": self.reason, "truth": self.truth, "notes": self.notes,
+            "trials": [
+                {
+                    "shingle": each.shingle, "threshold": each.proposal.threshold, "why": each.proposal.why,
+                    "reason": each.proposal.reason, "matched": each.matched, "alike_at_random": each.alike,
+                    "nearest": np.histogram(each.nearest, 20, (0.0, 1.0))[0].tolist(),
+                    "agreements": [vars(agreement) for agreement in each.agreements],
+                }
+                for each in self.trials
+            ],
+        }  # fmt: skip
+
+    @property
+    def headline(self) -> str:
+        """The proposal in a line."""
+        shingle = "" if self.shingle is None else f"--shingle {self.shingle} "
+        return f"proposal: {shingle}-t {self.threshold:.2f}"
+
+    def __repr__(self) -> str:
+        return "\n".join([self.headline, f"  {self.reason}", *(printable(f"  ({note})") for note in self.notes)])
+
+
+def find_tuning(
+    source: Source, against: Source | None, options: Mapping[str, Any], progress: Progress = SILENT
+) -> Tuning:
+    """Hold the items of a source against each other, or against another collection, by the options of `tune`."""
+    name = None if options["measure"] is None else check_measure(options["measure"])
+    if name is not None and measure_named(name).is_distance:
+        raise OptionError(f"measure is {options['measure']!r}: tune is for similarities, not for distances")
+    common = {key: value for key, value in options.items() if key not in _OF_TUNING}
+    items = open_items(source, make_config(**{k: v for k, v in common.items() if k not in _READING and v is not None}))
+    words = _words(items) if items.traits.is_text else None
+    shingles = _shingles(options["shingle"], words)
+    trials: list[Trial] = []
+    best: _Neighbours | None = None
+    chosen, seen, gold = 0, None, None
+    for number, shingle in enumerate(shingles):
+        looked = _Looked(source, against, common | {"shingle": shingle}, progress)
+        if options["truth"] is not None and gold is None:
+            gold = looked.gold(options["truth"])
+        seen = looked.look(options["sample"], options["seed"], gold)
+        trials.append(seen.trial(shingle, gold))
+        top, other = trials[number].best, trials[chosen].best
+        if best is None or (top is not None and other is not None and top.f1 > other.f1):
+            chosen, best = number, seen
+    assert best is not None
+    trial = trials[chosen]
+    threshold = trial.proposal.threshold if trial.best is None else trial.best.threshold
+    return Tuning(
+        trials, chosen, len(best.looked.asked), len(best.own), words, items.traits.noun,
+        best.looked.search.config.scale.measure, None if gold is None else len(gold),
+        0 if gold is None else gold.unknown, best.examples(threshold),
+    )  # fmt: skip
+
+
+# Options of tuning, and those of reading, which no configuration has.
+_OF_TUNING = ("truth", "sample", "against", "progress", "shingle")
+_READING = ("format", "limit")
+
+
+def _words(items: Items) -> float:
+    """How many different words a text has in the middle."""
+    recipe = replace(items.recipe, shingle=make_config(shingle="word:1").shingle, measure="jaccard")
+    batch = next(items.batches(most=_COUNTED))
+    return float(np.median(represent_batch(batch.values, None, recipe).sizes))
+
+
+def _shingles(given: str | Sequence[str] | None, words: float | None) -> tuple[str | None, ...]:
+    if words is None:
+        return (None,)
+    if given is not None:
+        return (given,) if isinstance(given, str) else tuple(given)
+    return next((tried for most, tried in _TRIED if words < most), _TRIED_FOR_LONG)
+
+
+class _Looked:
+    """The items that ask and those that answer, by one shingle."""
+
+    def __init__(self, source: Source, against: Source | None, options: Mapping[str, Any], progress: Progress) -> None:
+        self.search: SearchedSource = open_search(source if against is None else against, options, progress)
+        self.base = self.search.base
+        self.asked: SearchedItems = self.base if against is None else self.search.read_queries(source, progress)
+        self.source, self.against, self.progress = source, against, progress
+
+    @property
+    def among(self) -> bool:
+        """Whether the items are held against each other."""
+        return self.asked is self.base
+
+    def gold(self, truth: Any) -> Gold:
+        ids = self.asked.ids.of(np.arange(len(self.asked))).to_pylist()
+        others = None if self.among else self.base.ids.of(np.arange(len(self.base))).to_pylist()
+        return read_gold(truth, ids, others)
+
+    def look(self, sample: int, seed: int, gold: Gold | None) -> _Neighbours:
+        """The neighbours of a sample of the items, or of all of them where there is a truth."""
+        items = len(self.asked)
+        own = np.arange(items)
+        if gold is None and sample < items:
+            own = np.sort(np.random.default_rng(seed).choice(items, sample, replace=False))
+        some = self.asked if len(own) == items else self.asked.taken(own)
+        k = min(_NEIGHBOURS, len(self.base))
+        with self.progress.stage("searching", None, "queries"):
+            while True:
+                k = k if gold is None else max(k, gold.most() + _NEIGHBOURS)
+                found, scores, _ = self.search.nearest(some, k, own=own if self.among else None)
+                lists = np.where(found >= 0, scores, 0.0)
+                if k >= min(_MORE_NEIGHBOURS, len(self.base)) or (lists[:, -1] >= _LOW).mean() <= _FULL:
+                    return _Neighbours(self, own, found, np.clip(lists, 0.0, 1.0), seed)
+                k = min(_MORE_NEIGHBOURS, len(self.base))
+
+
+@dataclass(frozen=True)
+class _Neighbours:
+    """The nearest of some items (`own`): which they are, and how alike, falling."""
+
+    looked: _Looked
+    own: I64Array
+    found: I64Array
+    lists: F64Array
+    seed: int
+
+    def trial(self, shingle: str | None, gold: Gold | None) -> Trial:
+        proposal = propose(self.lists, self._wedges() if self.looked.among else None)
+        base, rng = self.looked.base, np.random.default_rng(self.seed)
+        left, right = rng.integers(0, len(base), (2, _RANDOM))
+        apart = left != right
+        alike = self.looked.search.similarities(left[apart], right[apart]) if apart.any() else np.zeros(1)
+        agreed = [] if gold is None else agreements(gold, *self._pairs(), len(self.looked.asked))
+        nearest = self.lists[:, 0]
+        return Trial(
+            shingle, proposal, float((nearest >= proposal.threshold).mean()), float(np.median(alike)), nearest, agreed
+        )
+
+    def _wedges(self) -> Wedges:
+        """Pairs of neighbours of each item, some of the first 2, of the first 4, and so on."""
+        rng, there = np.random.default_rng(self.seed), (self.found >= 0).sum(axis=1)
+        parts = []
+        for power in range(1, int(self.lists.shape[1] - 1).bit_length() + 1):
+            both = np.sort(rng.integers(0, 1 << power, (len(self.own), _DRAWN if power > 1 else 4, 2)), axis=2)
+            item, which = np.nonzero((both[..., 1] < there[:, None]) & (both[..., 0] < both[..., 1]))
+            near, far = both[item, which].T
+            # The list falls, so the later one is the less similar; below the lowest step nobody asks.
+            asked = self.lists[item, far] >= STEPS[0]
+            parts.append((item[asked], np.full(asked.sum(), 1 << power), near[asked], far[asked]))
+        item, among, near, far = (np.concatenate(each) for each in zip(*parts, strict=True))
+        across = self.looked.search.similarities(self.found[item, near], self.found[item, far])
+        return Wedges(item, among, self.lists[item, far], across)
+
+    def _pairs(self) -> tuple[I64Array, I64Array, F64Array]:
+        """Every pair that was found, once: (item, item of the other collection or later item, how alike)."""
+        row, rank = np.nonzero((self.found >= 0) & (self.lists >= STEPS[0]))
+        left, right, scores = self.own[row], self.found[row, rank], self.lists[row, rank]
+        if self.looked.among:
+            left, right = np.minimum(left, right), np.maximum(left, right)
+        _, once = np.unique((left << 32) | right, return_index=True)
+        return left[once], right[once], scores[once]
+
+    def examples(self, threshold: float) -> pa.Table:
+        """Pairs from high to low, some of each twentieth, with what they are made of."""
+        left, right, scores = self._pairs()
+        twentieth = np.minimum(np.floor(scores * 20.0 + 1e-9).astype(np.int64), 20)
+        lowest = int(max(1.0, np.floor((threshold - _BELOW) * 20.0)))
+        order = np.random.default_rng(self.seed).permutation(len(scores))
+        chosen = [order[twentieth[order] == each][:_EXAMPLES] for each in range(20, lowest - 1, -1)]
+        # And in any case what just misses the threshold.
+        below = np.flatnonzero(scores < threshold)
+        chosen.append(below[np.argsort(-scores[below], kind="stable")][:_EXAMPLES])
+        some = np.unique(np.concatenate(chosen))
+        some = some[np.argsort(-scores[some], kind="stable")]
+        looked = self.looked
+        there = looked.source if looked.against is None else looked.against
+        return pa.table(
+            {
+                "similarity": scores[some],
+                "a": looked.asked.ids.of(left[some]),
+                "b": looked.base.ids.of(right[some]),
+                "item_a": _shown(looked, looked.source, looked.asked.rows[left[some]]),
+                "item_b": _shown(looked, there, looked.base.rows[right[some]]),
+            }
+        )
+
+
+def _shown(looked: _Looked, source: Source, rows: I64Array) -> pa.Array:
+    """What the items of some rows are, cut to a length that can be shown."""
+    search = looked.search
+    columns = search.items.columns
+    if len(source.schema().names) == 1:
+        columns = tuple(source.schema().names)
+    flags = np.zeros(int(rows.max(initial=-1)) + 1, np.bool_)
+    flags[rows] = True
+    texts: dict[int, str] = {}
+    for batch in source.batches(list(columns)):
+        wanted = np.flatnonzero(flags[batch.first : batch.first + batch.rows.num_rows])
+        for at, row in zip(wanted.tolist(), batch.rows.take(pa.array(wanted)).to_pylist(), strict=True):
+            texts[batch.first + at] = " ".join(" ".join(str(value) for value in row.values()).split())[:_SHOWN_TEXT]
+        if batch.first + batch.rows.num_rows >= len(flags):
+            break
+    return pa.array([texts[row] for row in rows.tolist()], pa.string())

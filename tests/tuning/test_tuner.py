@@ -1,0 +1,155 @@
+"""Tuning as people ask for it: what is proposed, why, and the pairs that are shown."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import lookalike
+from lookalike.errors import InputError, OptionError
+from tests.cli.conftest import Run, run  # noqa: F401 (a fixture)
+
+WORDS = [f"{a}{b}{c}{d}" for a in "bdfgk" for b in "aeiou" for c in "lmnprst" for d in "aeo"]
+
+
+def records(families: int = 60, copies: int = 3, seed: int = 0) -> tuple[pa.Table, list[tuple[str, str]]]:
+    """Records of a dozen words with slips of the pen, and which are the same."""
+    rng = random.Random(seed)
+    rows, truth = [], []
+    for family in range(families):
+        first = " ".join(rng.choices(WORDS, k=12))
+        mine = [f"r{family}.{copy}" for copy in range(rng.randint(1, copies))]
+        truth += [(a, b) for at, a in enumerate(mine) for b in mine[at + 1 :]]
+        for name in mine:
+            letters = list(first)
+            for _ in range(2):
+                letters[rng.randrange(len(letters))] = rng.choice("xyz")
+            rows.append({"id": name, "text": "".join(letters)})
+    rng.shuffle(rows)
+    return pa.Table.from_pylist(rows), truth
+
+
+def test_what_is_proposed_without_a_truth_finds_what_is_the_same() -> None:
+    table, truth = records()
+    found = lookalike.tune(table, id="id")
+    assert found.shingle == "char:4"
+    assert found.trial.proposal.why == "gap" and "clear gap" in found.reason
+    pairs = lookalike.pairs(table, id="id", **found.options).table
+    assert {frozenset(pair) for pair in zip(pairs["a"].to_pylist(), pairs["b"].to_pylist(), strict=True)} == {
+        frozenset(pair) for pair in truth
+    }
+    assert repr(found).startswith(f"proposal: --shingle char:4 -t {found.threshold:.2f}\n  there is a clear gap")
+
+
+def test_with_a_truth_the_best_is_proposed_and_told_with_intervals() -> None:
+    table, truth = records()
+    found = lookalike.tune(table, id="id", truth=[*truth, ("r0.0", "nobody")])
+    best = found.trial.best
+    assert best is not None and best.f1 == 1.0 and best.f1_interval == (1.0, 1.0)
+    assert found.threshold == best.threshold
+    assert found.reason.startswith("agrees best with the truth: F1 1.000 (95% interval 1.000 to 1.000)")
+    assert found.notes == ["1 pair of the truth left out: an id is not in the input"]
+    for trial in found.trials:
+        at = max(trial.agreements, key=lambda each: each.f1)
+        shingle = {"shingle": trial.shingle, "threshold": at.threshold}
+        pairs = lookalike.pairs(table, id="id", **shingle).table  # type: ignore[arg-type]
+        both = {frozenset(pair) for pair in zip(pairs["a"].to_pylist(), pairs["b"].to_pylist(), strict=True)}
+        hit = len(both & {frozenset(pair) for pair in truth})
+        assert at.f1 == pytest.approx(2 * hit / (len(both) + len(truth)))
+
+
+def test_against_another_collection_only_pairs_across_count() -> None:
+    table, truth = records()
+    first = pa.compute.ends_with(table["id"], ".0")
+    own, other = table.filter(first), table.filter(pa.compute.invert(first))
+    across = [pair for pair in truth if pair[0].endswith(".0")]
+    found = lookalike.tune(own, against=other, id="id", truth=across)
+    assert found.trial.best is not None and found.trial.best.f1 == 1.0
+    assert found.trial.proposed is not None and found.trial.proposed.f1 == 1.0
+    rows = found.table.to_pylist()
+    assert all(row["a"].endswith(".0") and not row["b"].endswith(".0") for row in rows)
+    texts = dict(zip(table["id"].to_pylist(), table["text"].to_pylist(), strict=True))
+    assert all(row["item_a"] == texts[row["a"]] and row["item_b"] == texts[row["b"]] for row in rows)
+
+
+def test_pairs_are_shown_from_high_to_low_on_both_sides_of_the_threshold() -> None:
+    rng = random.Random(0)
+    base = rng.choices(WORDS, k=30)
+    texts = [" ".join([*base[: 30 - n], *rng.choices(WORDS, k=n)]) for n in range(30)]
+    found = lookalike.tune(texts, shingle="word:1")
+    scores = found.table["similarity"].to_pylist()
+    assert scores == sorted(scores, reverse=True) and len(scores) > 10
+    assert min(scores) < found.threshold < max(scores)
+    pairs = {(a, b): s for a, b, s in lookalike.pairs(texts, shingle="word:1", threshold=0.01)}
+    assert all(pairs[row["a"], row["b"]] == row["similarity"] for row in found.table.to_pylist())
+
+
+def test_a_shingle_that_makes_everything_alike_is_said() -> None:
+    rng = random.Random(0)
+    texts = [" ".join(rng.choices(WORDS, k=300)) for _ in range(30)]
+    notes = lookalike.tune(texts, shingle=["char:2", "word:3"]).notes
+    assert len(notes) == 1 and notes[0].startswith("char:2 makes everything alike: two items drawn at random are at ")
+
+
+@pytest.mark.parametrize(
+    ("words", "shingle"), [(12, "char:4"), (100, "word:3"), (600, "word:5")], ids=["records", "abstracts", "pages"]
+)
+def test_shingles_go_by_the_length_of_the_texts(words: int, shingle: str) -> None:
+    rng = random.Random(words)
+    names = [f"{a}{b}" for a in WORDS for b in "bcdfgh"]
+    found = lookalike.tune([" ".join(rng.choices(names, k=words)) for _ in range(20)])
+    assert found.shingle == shingle
+
+
+def test_sets_vectors_and_bits_have_a_threshold_and_no_shingle() -> None:
+    rng = np.random.default_rng(0)
+    centres = rng.normal(size=(30, 16))
+    vectors = np.repeat(centres, 3, axis=0) + 0.1 * rng.normal(size=(90, 16))
+    found = lookalike.tune(vectors)
+    assert list(found.options) == ["measure", "threshold"] and found.options["measure"] == "cosine"
+    assert len(lookalike.clusters(vectors, **found.options)) == 30
+    sets = [set(rng.choice(10_000, 20).tolist()) for _ in range(30)]
+    assert lookalike.tune([*sets, *({*each, -1} for each in sets)]).options["measure"] == "jaccard"
+    assert lookalike.tune(vectors > 0, measure="hamming").options["measure"] == "hamming"
+
+
+def test_a_sample_is_held_against_all_and_is_the_same_each_time() -> None:
+    table, _ = records(families=200)
+    one, other = (lookalike.tune(table, id="id", sample=50, seed=3) for _ in range(2))
+    assert one.sampled == 50 and one.items == len(table)
+    assert one.report == other.report and one.table == other.table
+
+
+def test_what_cannot_be_tuned_is_said() -> None:
+    with pytest.raises(OptionError, match="tune is for similarities, not for distances"):
+        lookalike.tune(np.eye(3), measure="euclidean")
+    with pytest.raises(InputError, match="none of the 1 pairs of the truth"):
+        lookalike.tune(["a b", "a c"], truth=[("x", "y")])
+    with pytest.raises(OptionError, match="tune has no option 'threshold'"):
+        lookalike.tune(["a b"], threshold=0.8)  # type: ignore[call-arg]
+
+
+def test_on_the_command_line(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+    monkeypatch.chdir(tmp_path)
+    table, truth = records()
+    Path("records.jsonl").write_text("".join(json.dumps(row) + "\n" for row in table.to_pylist()))
+    Path("gold.tsv").write_text("".join(f"{a}\t{b}\n" for a, b in truth))
+    plain = run("tune", "records.jsonl", "--id", "id")
+    assert plain.code == 0
+    assert "pairs from high to low" in plain.out and "──────── below 0." in plain.out
+    assert plain.err.startswith("proposal: --shingle char:4 -t 0.")
+    assert all(len(line) <= 120 for line in plain.out.splitlines())
+    told: Any = run("tune", "records.jsonl", "--id", "id", "--truth", "gold.tsv", "--json").json
+    assert told["options"]["shingle"] == "char:4" and told["truth"] == len(truth)
+    done = run("tune", "records.jsonl", "--id", "id", "--truth", "gold.tsv", "-o", "p.csv", "--plot", "p.svg")
+    assert done.code == 0
+    assert Path("p.csv").read_text().startswith("similarity,a,b,item_a,item_b\n")
+    picture = Path("p.svg").read_text()
+    assert picture.startswith("<svg ") and picture.count("<polyline") == 3 and "proposal: --shingle" in picture
+    assert "the picture must end in .svg" in run("tune", "records.jsonl", "--plot", "p.png").error
