@@ -27,9 +27,10 @@ from lookalike.cli.command_options import (
 )
 from lookalike.cli.main import app
 from lookalike.config import Config, make_config
+from lookalike.errors import OptionError
 from lookalike.key import MOST_SEED
 from lookalike.options import ClustersOptions, ConfigOptions, DedupOptions, NeighborsOptions, PairsOptions, PlanOptions
-from lookalike.options.option_table import Entry, checked, entries
+from lookalike.options.option_table import _MEANT, Entry, checked, entries
 
 VERBS: dict[str, tuple[Callable[..., Any], Any, Any]] = {
     "pairs": (lookalike.pairs, PairsOptions, PairsCommand),
@@ -193,3 +194,26 @@ def test_type_checkers_see_the_options_and_the_results(tmp_path: Path) -> None:
     assert [int(line.split(":")[1]) for line in errors] == [*range(first, first + len(FAULTS))], done.stdout
     for line, message in zip(errors, FAULTS.values(), strict=True):
         assert message in line
+
+
+@pytest.mark.parametrize(
+    ("unknown", "option"),
+    [
+        ("similarity", "threshold"),
+        ("ngram", "shingle"),
+        ("n_jobs", "threads"),
+        ("thresold", "threshold"),
+        ("z", None),
+    ],
+)
+def test_an_option_of_others_or_a_slip_is_told_what_it_is_called_here(unknown: str, option: str | None) -> None:
+    with pytest.raises(OptionError) as caught:
+        lookalike.pairs(["a"], **{unknown: 1})  # type: ignore[arg-type]
+    hint = "" if option is None else f"; did you mean {option!r}?"
+    assert str(caught.value) == f"pairs has no option {unknown!r}{hint}"
+
+
+def test_what_others_call_an_option_is_none_of_ours() -> None:
+    ours = {name for table in COMMANDS.values() for name in entries(table)}
+    assert {name for name in _MEANT if name in ours and _MEANT[name] != name} <= {"neighbors"}
+    assert set(_MEANT.values()) <= ours

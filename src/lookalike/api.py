@@ -166,10 +166,12 @@ def tune(items: Any, **options: Unpack[TuneOptions]) -> Tuning:
 
 
 def edges(
-    items: Any, of: str, by: str, weight: str | None = None, *, undirected: bool = False, format: str | None = None,
-    skip_bad: bool = False, limit: int | None = None,
+    items: Any, of: str, by: str, weight: str | None = None, *, undirected: bool = False, negative: bool = False,
+    format: str | None = None, skip_bad: bool = False, limit: int | None = None,
 ) -> Source:  # fmt: skip
     """Items from rows (of, by[, weight]): each value of the column `of` with the values of `by` that stand beside it.
+
+    With `negative` weights may be below zero: dislikes, for example, which cosine takes.
 
     >>> import lookalike
     >>> bought = {"user": ["ann", "ann", "bob", "bob"], "item": ["tea", "milk", "milk", "tea"]}
@@ -178,7 +180,9 @@ def edges(
     [{'a': 'ann', 'b': 'bob', 'similarity': 1.0}]
     """
     rows = open_source(items, format=format, skip_bad=skip_bad, limit=limit)
-    return edges_of(rows, ",".join(filter(None, (of, by, weight))), InputOptions(undirected=undirected))
+    return edges_of(
+        rows, ",".join(filter(None, (of, by, weight))), InputOptions(undirected=undirected, negative=negative)
+    )
 
 
 def images(

@@ -140,6 +140,8 @@ def _check_together(options: ConfigOptions) -> None:
         raise OptionError(f"exact finds identical items only: it does not go with verify={verify!r}")
     if exact and options["tokens"] is not None:
         raise OptionError("exact finds identical items only: it does not go with a tokens callable")
+    if options["recall"] == 1.0 and verify in ("sketch", "none"):
+        raise OptionError(f"recall is 1: all pairs are compared exactly, which does not go with verify={verify!r}")
     if options["html"] and unit != "document":
         raise OptionError(f"html takes whole pages: it does not go with unit={unit!r}")
     if exact and (options["html"] or options["max_share"] is not None):

@@ -94,5 +94,6 @@ def test_completion_answers_with_commands_options_and_choices(typed: str, answer
 
 
 def test_a_misspelled_option_or_command_is_told_with_what_comes_near(run: Run) -> None:
-    assert "(Possible options: --features, --threads, --threshold)" in run("dedup", "x", "--treshold", "0.8").error
+    assert "there is no option --treshold; did you mean --threshold?" in run("dedup", "x", "--treshold", "0.8").error
+    assert "there is no option --similarity; did you mean --threshold?" in run("pairs", "x", "--similarity", "1").error
     assert "Did you mean 'dedup'?" in run("dedpu", "x").error

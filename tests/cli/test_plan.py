@@ -61,7 +61,7 @@ def test_a_sample_of_the_data_makes_the_plan(run: Run, docs: Path) -> None:
     ("arguments", "code", "message"),
     [
         (["-t", "0"], 2, "threshold is 0.0: it must be above 0 and up to 1"),
-        (["--recall", "1"], 2, "recall is 1.0: it must be above 0 and below 1"),
+        (["--recall", "2"], 2, "recall is 2.0: it must be above 0 and up to 1"),
         (["--bands", "20"], 2, "bands is given without rows"),
         (["--bands", "0", "--rows", "5"], 2, "bands is 0: it must be a whole number from 1"),
         (["--items", "0"], 2, "items is 0: it must be a number, 1 or more"),

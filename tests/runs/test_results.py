@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import lookalike
+from lookalike.errors import InputError, OptionError
 from lookalike.io import open_source
 from lookalike.report.page import page
 from tests.near_copies import near_copies
@@ -344,3 +345,23 @@ def test_a_run_folder_around_its_own_input_is_refused(tmp_path: Path) -> None:
     with pytest.raises(lookalike.OptionError, match=r"docs\.parquet lies in the output folder"):
         result.save(tmp_path, overwrite=True)
     assert [path.name for path in tmp_path.iterdir()] == ["docs.parquet"]
+
+
+def test_all_rows_with_what_became_of_them() -> None:
+    table = pa.table({"text": ["a b c", "x y", "a b c", "A B C!"], "n": [1, 2, 3, 4]})
+    result = lookalike.dedup(table, shingle="word:1")
+    assert result.annotated.to_pylist() == [
+        {"text": "a b c", "n": 1, "cluster": 0, "cluster_size": 3, "duplicate_of": None, "similarity": None},
+        {"text": "x y", "n": 2, "cluster": None, "cluster_size": 1, "duplicate_of": None, "similarity": None},
+        {"text": "a b c", "n": 3, "cluster": 0, "cluster_size": 3, "duplicate_of": 0, "similarity": 1.0},
+        {"text": "A B C!", "n": 4, "cluster": 0, "cluster_size": 3, "duplicate_of": 0, "similarity": 1.0},
+    ]
+    with pytest.raises(InputError, match="the rows have a column 'cluster' already"):
+        _ = lookalike.dedup(table.rename_columns(["text", "cluster"])).annotated
+    with pytest.raises(OptionError, match="annotate tells of whole documents"):
+        _ = lookalike.dedup(table, unit="line").annotated
+
+
+def test_a_result_is_a_dataset() -> None:
+    found = lookalike.pairs(["a b c", "a b c"], shingle="word:1").to_hf()
+    assert found.to_list() == [{"a": 0, "b": 1, "similarity": 1.0}]

@@ -207,8 +207,8 @@ def test_a_plot_is_an_svg_file_and_nothing_else(tmp_path: Path) -> None:
         ({"threshold": 1.2}, r"threshold=1.2: a number above 0 and at most 1"),
         ({"threshold": math.nan}, r"threshold=nan: a number above 0 and at most 1"),
         ({"threshold": "0.8"}, r"threshold='0.8': a number above 0"),
-        ({"recall": 1.0}, r"recall=1: a number above 0 and below 1 is needed"),
-        ({"recall": 0}, r"recall=0: a number above 0 and below 1"),
+        ({"recall": 1.5}, r"recall=1.5: a number above 0 and at most 1 is needed"),
+        ({"recall": 0}, r"recall=0: a number above 0 and at most 1"),
         ({"bands": 0, "rows": 5}, r"bands=0: a whole number of at least 1"),
         ({"bands": 20, "rows": 2.5}, r"rows=2.5: a whole number of at least 1"),
         ({"bands": 20}, r"bands is given without rows: give both, or neither and a recall"),
@@ -249,3 +249,12 @@ def test_sets_are_compared_in_full_only_where_that_takes_a_moment() -> None:
     assert not plan(0.8, 0.99, items=500, set_size=5000, exhaustive=True).exhaustive
     with pytest.raises(OptionError, match="it needs"):
         plan(0.001, 0.999999, items=5000, exhaustive=True)
+
+
+@pytest.mark.parametrize("measure", ["jaccard", "weighted-jaccard", "cosine", "hamming", "euclidean"])
+def test_at_a_recall_of_one_all_pairs_are_compared(measure: str) -> None:
+    chosen = plan(0.8, 1.0, measure=measure, items=10**6)
+    assert (chosen.exhaustive, chosen.bands, chosen.recall, chosen.expected_recall) == (True, 0, 1.0, 1.0)
+    assert chosen.why.startswith("no bands find all")
+    # Bands that are given are taken, whatever they find.
+    assert plan(0.8, 1.0, bands=20, rows=5, measure=measure).bands == 20

@@ -240,6 +240,7 @@ def _prepared(verb: str, given: dict[str, Any], index: IndexRun | None) -> Job:
     reading = InputOptions(
         format=given["format"], skip_bad=given["skip_bad"], limit=given["limit"], edges=given["edges"],
         batch_bytes=batch_bytes_for(config.memory, config.threads), undirected=given["undirected"],
+        negative=config.measure == "cosine",
         images=bool(images), features=given["features"], size=given["size"], threads=config.threads,
         memory=config.memory, workdir=given["workdir"],
     )  # fmt: skip

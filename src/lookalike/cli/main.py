@@ -206,8 +206,20 @@ def _usage(error: Any) -> int:
         error.show()
     else:
         path = error.ctx.command_path if error.ctx is not None else "lookalike"
-        _say(f"{error.format_message().rstrip('.')}; see {path} --help")
+        _say(f"{_unknown_option(error) or error.format_message().rstrip('.')}; see {path} --help")
     return int(error.exit_code)
+
+
+def _unknown_option(error: Any) -> str | None:
+    """What to say of an option that is not there: which one was meant, as a word that others use or as a slip."""
+    if type(error).__name__ != "NoSuchOption" or error.ctx is None:
+        return None
+    from lookalike.options.option_table import meant
+
+    options = {each.removeprefix("--") for one in error.ctx.command.params for each in one.opts if each[:2] == "--"}
+    close = meant(error.option_name.lstrip("-").replace("-", "_"), [each.replace("-", "_") for each in options])
+    told = f"there is no option {error.option_name}"
+    return told if close is None else f"{told}; did you mean --{close.replace('_', '-')}?"
 
 
 def _nobody_reads() -> int:

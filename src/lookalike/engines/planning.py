@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 
 from lookalike.config import Config
 from lookalike.engines.planning_sample import Sample, sample_items
+from lookalike.errors import OptionError
 from lookalike.io.source import locating
 from lookalike.items.collection import Collection
 from lookalike.items.from_rows import Items
@@ -256,7 +257,21 @@ def _plan_on_sample(
     most = _SCANNED if hashed else max(_SCANNED, config.budget.scanned)
     fits = count * (items.dimensions or 1) * 4 <= most
     exhaustive = config.group_by is None and config.verify == "exact" and fits
+    if config.recall == 1.0 and config.bands is None:
+        _check_all_pairs(items, config, count)
     return on_sample(items, config, sample, count, exhaustive=exhaustive), sample
+
+
+def _check_all_pairs(items: Items, config: Config, count: int) -> None:
+    """Refuse to compare all pairs where that cannot be; elements tell groups apart, and rows of numbers do not."""
+    if items.traits.has_dimensions and config.group_by is not None:
+        raise OptionError("recall is 1: all pairs are compared, which does not go with group_by")
+    needed = count * (items.dimensions or 1) * 4
+    if needed > max(_SCANNED, config.budget.scanned):
+        raise OptionError(
+            f"recall is 1: all pairs of {count:,} {items.traits.rows_of or 'items'} are compared in memory, "
+            f"{needed / 1e9:,.1f} GB of them, which is more than memory allows: give more, or a recall below 1"
+        )
 
 
 def on_sample(items: Items, config: Config, sample: Sample, count: int, *, exhaustive: bool) -> Plan:

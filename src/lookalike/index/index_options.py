@@ -23,6 +23,10 @@ def index_config(config: Config) -> Config:
     """
     if config.max_share is not None:
         raise OptionError("max_share goes by how many documents have a shingle, which changes while items come")
+    if config.recall == 1.0 and config.bands is None:
+        raise OptionError(
+            "recall is 1: an index goes by hashes, which cannot promise that; nearest(recall=1) compares all"
+        )
     _check_weights(config.weights)
     weighs = config.measure is not None and measure_named(config.measure).weighs
     return replace(config, weights="count") if weighs else config

@@ -23,6 +23,8 @@ class InputOptions:
     batch_bytes: int = BATCH_BYTES
     edges: str | None = None
     undirected: bool = False
+    # Whether edges may have weights below zero, as cosine takes them.
+    negative: bool = False
     images: bool = False
     features: str | None = None
     size: int | None = None
@@ -66,6 +68,6 @@ def edges_of(source: Source, columns: str, reading: InputOptions) -> Source:
     if len(names) not in (2, 3) or not all(names):
         raise OptionError(f"edges is {columns!r}: it must name two or three columns, FROM,TO or FROM,TO,WEIGHT")
     return open_edges(
-        source, *names, undirected=reading.undirected, memory=Budget(reading.memory, reading.threads).edges,
-        folder=reading.workdir, batch_bytes=reading.batch_bytes,
+        source, *names, undirected=reading.undirected, negative=reading.negative,
+        memory=Budget(reading.memory, reading.threads).edges, folder=reading.workdir, batch_bytes=reading.batch_bytes,
     )  # fmt: skip

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from lookalike.errors import InputError
-from lookalike.io.making.memory import MemorySource, to_table
+from lookalike.io.making.memory import MemorySource, index_column, to_table
 from lookalike.io.reading.files import check_limits, open_files
 from lookalike.io.reading.formats import check_format
 from lookalike.io.source import BATCH_BYTES, BATCH_ROWS, Source
@@ -51,7 +51,7 @@ def open_source(
         check_limits(limit, batch_rows, batch_bytes)
         table = to_table(items)
         named = isinstance(items, Mapping) or (hasattr(items, "index") and hasattr(items, "to_frame"))
-        natural_id = "id" if named and "id" in table.column_names else None
+        natural_id = "id" if named and "id" in table.column_names else index_column(items)
         return MemorySource(table, limit, batch_rows, batch_bytes, natural_id)
     return open_files(
         paths,

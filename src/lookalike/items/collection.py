@@ -11,7 +11,7 @@ import numpy as np
 from lookalike.config import Config
 from lookalike.errors import InputError, OptionError
 from lookalike.io.source import Flags, Source
-from lookalike.items.from_rows import ItemBatch, ItemPiece, Items, open_items
+from lookalike.items.from_rows import ItemBatch, ItemPiece, Items, named_columns, open_items
 from lookalike.types import BoolArray, I64Array
 
 __all__ = ["Collection", "open_collection", "rows_from"]
@@ -88,7 +88,7 @@ def open_collection(source: Source, against: Source | None, config: Config) -> C
     # What only tells the run's own items apart need not be there; a name that was given for it must be.
     here = against.schema().names
     own_id = config.against_id or (config.id if config.id in here else None)
-    missing = [name for name in config.against_columns if name not in here]
+    missing = [name for name in named_columns(config.against_columns, here) if name not in here]
     if missing and config.against_columns == config.columns:
         raise InputError(
             f"the other collection has no column {missing[0]!r}; say which to compare with against_column "

@@ -24,7 +24,7 @@ from lookalike.recipe import Recipe, recipe_of
 from lookalike.types import BoolArray, I64Array, U64Array
 from lookalike.wording.messages import shown
 
-__all__ = ["ItemBatch", "ItemPiece", "Items", "Known", "open_items"]
+__all__ = ["ItemBatch", "ItemPiece", "Items", "Known", "named_columns", "open_items"]
 
 # The row of each item, ascending, and whether it is wanted.
 Known: TypeAlias = tuple[I64Array, BoolArray]
@@ -188,7 +188,8 @@ def open_items(source: Source, config: Config) -> Items:
     if not schema.names:
         raise InputError(f"there are no items{_where(source)}")
     # Of pictures it is what was made of them that is compared, whatever else might do.
-    columns = config.columns or getattr(source, "derived", ()) or (_guess_column(source, config),)
+    columns = named_columns(config.columns, schema.names) or getattr(source, "derived", ())
+    columns = columns or (_guess_column(source, config),)
     for name in [*columns, *(name for name in (config.id, config.group_by, config.report_by) if name)]:
         if (found := schema.names.count(name)) > 1:
             raise InputError(f"column {name!r} is there {found} times{_where(source)}: which of them is meant?")
@@ -207,6 +208,15 @@ def open_items(source: Source, config: Config) -> Items:
     ids = config.id or source.natural_id
     dimensions = _dimensions(source, columns[0], form) if form_named(form).has_dimensions else None
     return Items(source, tuple(columns), ids, recipe_of(config, form, dimensions), compared, config.group_by)
+
+
+def named_columns(given: tuple[str, ...], names: list[str]) -> tuple[str, ...]:
+    """The columns that are named; one name may be several, parted by commas, unless there is such a column."""
+    out: list[str] = []
+    for name in given:
+        several = [each.strip() for each in name.split(",")]
+        out += several if name not in names and all(each in names for each in several) else [name]
+    return tuple(out)
 
 
 def _form(source: Source, field: pa.Field, config: Config) -> str:

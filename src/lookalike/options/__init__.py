@@ -110,9 +110,9 @@ class LimitOptions(TypedDict, total=False):
     recall: Annotated[
         float,
         Option(
-            "Share of the pairs at the threshold to be found.",
+            "Share of the pairs at the threshold to be found; 1 compares all pairs.",
             default=0.99,
-            check=Number(above=0, below=1),
+            check=Number(above=0, up_to=1),
             panel=MATCHING,
         ),
     ]

@@ -6,7 +6,7 @@ A table is a `TypedDict` whose entries are `Annotated` with an `Option`; `option
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
@@ -30,6 +30,7 @@ __all__ = [
     "checked",
     "choices",
     "entries",
+    "meant",
     "takes",
     "without_none",
 ]
@@ -96,13 +97,44 @@ def entries(options: Any) -> dict[str, Entry]:
     return found
 
 
+# What other programs call what is an option here.
+_CALLED = {
+    "threshold": ("similarity", "sim", "min_similarity", "cutoff", "jaccard_threshold", "similarity_threshold"),
+    "max_distance": ("distance", "radius", "eps", "epsilon", "bit_diff"),
+    "shingle": ("ngram", "ngrams", "ngram_size", "shingle_size", "kgram", "tokenizer", "width"),
+    "measure": ("metric", "distance_metric", "similarity_measure"),
+    "column": ("text", "field", "text_column", "text_key", "text_field", "columns"),
+    "id": ("id_column", "key", "id_field", "id_key", "uid"),
+    "threads": ("workers", "jobs", "n_jobs", "num_proc", "processes", "num_workers", "cores"),
+    "output": ("out", "output_dir", "output_file", "dest"),
+    "against": ("reference", "other", "with", "compare_to"),
+    "workdir": ("tmp", "tmpdir", "temp", "cache_dir", "work_dir", "scratch"),
+    "limit": ("head", "nrows", "rows_limit", "max_rows"),
+    "group_by": ("block", "block_by", "groupby", "partition_by"),
+    "quiet": ("silent",),
+    "overwrite": ("force",),
+    "normalize": ("lowercase", "lower", "ignore_case"),
+    "bands": ("num_bands",),
+    "rows": ("num_rows",),
+    "k": ("top_k", "topk", "neighbors", "n_neighbors"),
+}
+_MEANT = {name: option for option, names in _CALLED.items() for name in names}
+
+
+def meant(unknown: str, known: Iterable[str]) -> str | None:
+    """The option that somebody had in mind who gave one that is not there."""
+    known = list(known)
+    other = _MEANT.get(unknown.lower())
+    return other if other in known else next(iter(get_close_matches(unknown, known, n=1)), None)
+
+
 def check_names(verb: str, options: Any, given: Mapping[str, object]) -> None:
     """Refuse an option that the verb does not have."""
     known = entries(options)
     unknown = next((name for name in given if name not in known), None)
     if unknown is not None:
-        close = get_close_matches(unknown, known, n=1)
-        raise OptionError(f"{verb} has no option {unknown!r}" + (f"; did you mean {close[0]!r}?" if close else ""))
+        close = meant(unknown, known)
+        raise OptionError(f"{verb} has no option {unknown!r}" + (f"; did you mean {close!r}?" if close else ""))
 
 
 def checked(options: Any, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -345,11 +345,13 @@ def _notes(config: Config, evidence: Evidence, audited: Audited | None) -> list[
         )
     if counts.audit_pairs:
         notes.append(
-            f"{counted(counts.audit_pairs, 'pair')} were missed by the bands and found by the audit: they are in the "
-            "results"
+            f"the audit found {counted(counts.audit_pairs, 'pair')} that the bands had missed; they are in the results"
         )
     if counts.unaudited_items:
-        notes.append(f"{counts.unaudited_items:,} items have more than a million elements and were not audited")
+        larger = counted(counts.unaudited_items, "item")
+        notes.append(f"{larger} with more than a million elements not checked by the audit")
     if audited is not None and audited.full:
-        notes.append(f"{audited.full:,} audited items have many near-duplicates; only the first of them were checked")
+        notes.append(
+            f"of {counted(audited.full, 'sampled item')} with many near-duplicates only the first of these were checked"
+        )
     return notes

@@ -21,8 +21,9 @@ from lookalike.engines.local.result_tables import (
     save_pairs,
 )
 from lookalike.engines.local.room import Ceiling
-from lookalike.errors import OptionError
+from lookalike.errors import InputError, OptionError
 from lookalike.io.copying.apart import Inputs, check_apart
+from lookalike.io.copying.changes import Extra
 from lookalike.io.copying.copy import Copied, copy_rows, goes_to_file
 from lookalike.io.source import Batch
 from lookalike.io.writing.tabular import Tabular, beginning
@@ -116,7 +117,8 @@ class Dedup(_Result):
     """What stays and what goes.
 
     `table` has the kept rows with all their columns; `removed` the columns `id`, `kept`, `similarity`; `pairs` and
-    `clusters` are what they were decided from.
+    `clusters` are what they were decided from. `annotated` has all rows, with `cluster`, `cluster_size`, `duplicate_of`
+    and `similarity` beside their columns.
     """
 
     @cached_property
@@ -151,6 +153,27 @@ class Dedup(_Result):
         ]
         return pa.concat_tables([pa.Table.from_batches([part]) for part in parts], promote_options="permissive")
 
+    @cached_property
+    def annotated(self) -> pa.Table:
+        """All rows, each with its cluster, how large that is, and what it is a duplicate of."""
+        added = self._annotation()
+        parts = []
+        for batch in self._found.items.source.batches():
+            there = set(batch.rows.schema.names) & set(added.schema.names)
+            if there:
+                raise InputError(f"the rows have a column {min(there)!r} already: rename it before they are annotated")
+            more = added.rows(batch.first, batch.rows.num_rows)
+            fields = [*batch.rows.schema, *more.schema]
+            parts.append(pa.Table.from_arrays([*batch.rows.columns, *more.columns], schema=pa.schema(fields)))
+        return pa.concat_tables(parts, promote_options="permissive")
+
+    def _annotation(self) -> Extra:
+        """What is added to each row where all rows stay."""
+        unit = self._found.config.unit
+        if unit != "document":
+            raise OptionError(f"annotate tells of whole documents: it does not go with unit={unit!r}")
+        return annotation(self._found)
+
     def _edit(self, batch: Batch) -> Batch:
         """The rows of a batch with the text that is left, where units smaller than documents were removed."""
         found = self._found
@@ -178,9 +201,7 @@ class Dedup(_Result):
         `half_read` is called when half of the input has been read, if that is to be known.
         """
         source, config = self._found.items.source, self._found.config
-        smaller = config.unit != "document"
-        if annotate and smaller:
-            raise OptionError(f"annotate tells of whole documents: it does not go with unit={config.unit!r}")
+        smaller, added = config.unit != "document", self._annotation() if annotate else None
         ceiling, left = Ceiling(config.memory), (source.size() or 0) // 2
         with progress.stage("writing", source.size(), "B") as stage:
 
@@ -199,7 +220,7 @@ class Dedup(_Result):
                 overwrite=overwrite,
                 edit=self._edit if smaller else None,
                 edit_columns=self._found.items.columns if smaller else (),
-                add=annotation(self._found) if annotate else None,
+                add=added,
                 on_read=on_read,
                 threads=config.threads,
                 memory=config.memory,

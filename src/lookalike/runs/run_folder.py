@@ -206,7 +206,9 @@ class RunFolder:
         except (InputError, OptionError):
             self.abandon()
             raise
-        except BaseException:
+        except BaseException as error:
+            if self.work.begun and "--resume" not in str(error):
+                error.add_note("what was done is kept: the same command with --resume goes on from there")
             if not self.work.begun:
                 self.abandon()
             raise

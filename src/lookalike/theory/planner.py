@@ -237,6 +237,8 @@ def plan(
 ) -> Plan:
     """The cheapest bands and rows with P(threshold) >= recall; or, with `bands` and `rows`, what those give.
 
+    A recall of 1 has none: all pairs are compared.
+
     `plan(0.8, 0.99)` chooses 16 bands of 6 rows: a pair at 0.8 is found with 0.9923.
 
     `items` and `set_size` (mean shingles of an item, or components) weigh the sketch against verification.
@@ -248,7 +250,8 @@ def plan(
     Deterministic: no clock and no random number; equal costs go to fewer slots.
     """
     traits = measure_named(measure)
-    if traits.planned_by is PlannedBy.JOIN:
+    joined = traits.planned_by is PlannedBy.OPTIONS and bands is None and rows is None and recall == 1.0
+    if traits.planned_by is PlannedBy.JOIN or joined:
         return _join(measure, threshold, recall, bands, rows, items, set_size)
     if traits.is_distance:
         threshold = _positive("max_distance", threshold)
@@ -256,18 +259,22 @@ def plan(
             return _without_family(measure, threshold, recall, items, set_size, allowed=exhaustive and bands is None)
     else:
         threshold = share("threshold", threshold, open_top=False)
-    recall = share("recall", recall, open_top=True)
+    recall = share("recall", recall, open_top=False)
     items = whole("items", items)
     most = whole("max_slots", max_slots) if max_slots is not None else _most_slots(measure)
     set_size = _positive("set_size", set_size)
     prices = prices_of(measure, set_size, sparse=sparse)
     spread = _distribution(background, measure, threshold)
+    asked: float | None
     searches = [
         _Search(family_of(measure, width), width, threshold, items, prices, *spread, most)
         for width in ([threshold * each for each in WIDTHS] if traits.is_distance else [None])
     ]
 
-    if bands is None and rows is None:
+    if recall == 1.0 and bands is None and rows is None:
+        chosen, others, asked = searches[0].exhaustive(), [], recall
+        why = "no bands find all: to miss no pair, all are compared"
+    elif bands is None and rows is None:
         found = [(option, search) for search in searches for option in search.options(recall)]
         found.sort(key=lambda each: (each[0].cost.total, each[0].slots))
         whole_cost = searches[0].exhaustive() if exhaustive and prices.pair is not None else None
@@ -277,7 +284,7 @@ def plan(
             whole_cost = None
         if not found and whole_cost is None:
             raise OptionError(_out_of_reach(searches[0].slot, threshold, recall, most))
-        asked: float | None = recall
+        asked = recall
         if whole_cost is not None and (few or not found or whole_cost.cost.total <= found[0][0].cost.total):
             chosen, others = whole_cost, [option for option, _ in found]
             why = "so few items that all pairs are compared" if few else _why_exhaustive(chosen, others)
@@ -340,7 +347,7 @@ def _without_family(
 def _join(
     measure: str, threshold: float, recall: float, bands: int | None, rows: int | None, items: int, set_size: float
 ) -> Plan:
-    """The plan for containment: always an exact join by rare elements, which finds every pair."""
+    """The plan for containment, and for Jaccard at a recall of 1: an exact join by rare elements, which finds all."""
     if bands is not None or rows is not None:
         raise OptionError(f"{measure} has no bands and rows: it is {JOINED}")
     threshold, items = share("threshold", threshold, open_top=False), whole("items", items)
@@ -348,7 +355,7 @@ def _join(
     return Plan(
         measure=measure,
         threshold=threshold,
-        recall=share("recall", recall, open_top=True),
+        recall=share("recall", recall, open_top=False),
         bands=0,
         rows=0,
         expected_recall=1.0,
@@ -356,7 +363,9 @@ def _join(
         candidates_per_item=1.0,
         cost=Cost(0.0, JOIN_NS * set_size, VERIFY_NS, REREAD_NS * set_size),
         memory_per_item=ITEM_BYTES,
-        why="the sizes of two sets may differ by any factor, and min-hash sees only their Jaccard similarity: the "
+        why="no bands find all: to miss no pair, all that shares one of the rarest elements is compared"
+        if measure_named(measure).planned_by is PlannedBy.OPTIONS
+        else "the sizes of two sets may differ by any factor, and min-hash sees only their Jaccard similarity: the "
         "join compares what shares one of the rarest elements, and misses nothing",
         alternatives=(),
     )

@@ -81,6 +81,12 @@ def test_csv_is_read_as_the_local_engine_does(spark: SparkSession, tmp_path: Pat
     found = lookalike.spark.pairs(lookalike.spark.files(spark, str(tmp_path)), column="text", exact=True)
     assert plain(found.table) == rows_of(lookalike.pairs(str(tmp_path), column="text", exact=True).table)
     assert len(found) == 2
+    semicolons = tmp_path / "semicolons"
+    semicolons.mkdir()
+    (semicolons / "a.csv").write_text("text;n\none two, three;1\none two, three;2\n")
+    found = lookalike.spark.pairs(lookalike.spark.files(spark, str(semicolons)), column="text", exact=True)
+    assert plain(found.table) == rows_of(lookalike.pairs(str(semicolons), column="text", exact=True).table)
+    assert len(found) == 1
 
 
 def test_what_cannot_be_read_is_refused(spark: SparkSession, tmp_path: Path) -> None:

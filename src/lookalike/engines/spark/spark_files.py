@@ -30,6 +30,7 @@ from lookalike.engines.packed.numbering import NUMBER, POSITION_BITS
 from lookalike.engines.spark.spark_carrier import SparkCarrier, plain_errors, spark_functions
 from lookalike.errors import InputError, OptionError, UnavailableError
 from lookalike.io.reading.formats import DATA_ENDINGS, endings
+from lookalike.io.reading.formats.delimited import delimiter_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -145,8 +146,15 @@ class SparkFiles:
         """The rows as Spark reads them, in no order."""
         kind, options = _READ[self.format]
         with one_line_errors():
+            if self.format == "csv":
+                options = {**options, "sep": self._delimiter()}
             frame: DataFrame = self._reader().options(**options).format(kind).load(self._addresses)
         return frame.withColumnRenamed("value", "text") if self.format == "lines" else frame
+
+    def _delimiter(self) -> str:
+        """What parts the cells, by the first header; a file with another one has other columns, which Spark refuses."""
+        lines = self._reader().format("text").load(self._addresses).filter("trim(value) != ''").limit(1).collect()
+        return delimiter_of([row["value"] for row in lines])
 
     def numbered(self, carrier: SparkCarrier, name: str = "input") -> NumberedRows:
         """The rows with a number each, by file and by place in it; `name` is that of a copy, if there must be one."""

@@ -10,7 +10,7 @@
 | dicts element → weight | `vector`, lists of pairs |
 | dict id → one of these | `id` (integers or strings) before it |
 | pandas Series | its name or `text` (`vector`, `bits`); an index of its own becomes `id` |
-| pandas DataFrame | its columns; an index of its own becomes columns, as `reset_index` names them |
+| pandas DataFrame | its columns; an index of its own becomes columns, as `reset_index` names them, and ids |
 | polars, Arrow, Hugging Face datasets, anything that speaks the Arrow C interface | their columns |
 
 Strings with lone surrogates, which UTF-8 does not have, are kept as the three bytes of `surrogatepass` in a
@@ -33,7 +33,7 @@ from lookalike.io.reading.sound import check_sound
 from lookalike.io.source import Batch, Flags, OnRead, Piece, cut, held
 from lookalike.wording.messages import missing_column, reason
 
-__all__ = ["MemorySource", "to_table"]
+__all__ = ["MemorySource", "index_column", "to_table"]
 
 _WHERE = "items"
 _NEEDED = "strings, bytes, sets of integers or strings, vectors, or dicts of weights are needed"
@@ -348,6 +348,16 @@ def _from_pandas(items: Any) -> pa.Table:
     names = [str(name) for name in frame.columns]
     columns = [_pandas_column(frame.iloc[:, index], name) for index, name in enumerate(names)]
     return pa.table(columns, names=names)
+
+
+def index_column(items: Any) -> str | None:
+    """The column that the index of a pandas DataFrame becomes, if it can tell rows apart: its values are their ids."""
+    if type(items).__module__.partition(".")[0] != "pandas" or not hasattr(items, "columns"):
+        return None
+    index = items.index
+    if not _has_own_index(index) or index.inferred_type not in ("integer", "string") or not index.is_unique:
+        return None
+    return str(items.iloc[:0].reset_index().columns[0])
 
 
 def _has_own_index(index: Any) -> bool:

@@ -13,6 +13,7 @@ from lookalike.io.writing.table_files import save_table
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
+    from datasets import Dataset
 
 __all__ = ["Tabular", "beginning"]
 
@@ -39,6 +40,15 @@ class Tabular:
         frame = polars.from_arrow(self.table)
         assert isinstance(frame, polars.DataFrame)
         return frame
+
+    def to_hf(self) -> Dataset:
+        """The table as a Hugging Face dataset."""
+        try:
+            from datasets import Dataset
+        except ImportError:
+            raise ExtraError("to_hf needs datasets: pip install 'lookalike[datasets]'") from None
+        found: Dataset = Dataset(self.table)
+        return found
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the table; the ending chooses the format: .parquet, .jsonl, .csv, .tsv or .arrow."""

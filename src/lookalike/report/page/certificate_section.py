@@ -143,7 +143,7 @@ def _audit(report: Fields, data: Fields) -> Markup | None:
     how = ", one by one," if compares_all(report) else " and without sketches"
     why = [
         f"{counted(sampled, 'random item')}, compared exactly{how} with every item after them. "
-        "Blind to nothing, but no finer than its sample.",
+        "It can notice any mistake, but only as often as its sample meets one.",
         f"{counted(full, 'sampled item')} had more matches than the audit takes up; the later ones are not in it."
         if full
         else "",

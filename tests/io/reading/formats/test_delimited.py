@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import lookalike
 from lookalike.errors import InputError
 from lookalike.io import open_files, save_table
 from lookalike.io.reading.formats import delimited
@@ -47,6 +48,31 @@ def test_quotes_hold_line_breaks_delimiters_and_quotes(tmp_path: Path) -> None:
 def test_tabs_crlf_blank_lines_and_byte_order_mark(tmp_path: Path) -> None:
     path = written(tmp_path, b"\xef\xbb\xbfid\ttext\r\n\r\n1\ta, b\r\n", "in.tsv")
     assert rows_of(open_files([path])) == [{"id": "1", "text": "a, b"}]
+
+
+@pytest.mark.parametrize("delimiter", [";", "\t", "|"])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_header_without_commas_is_parted_by_something_else(tmp_path: Path, delimiter: str, threads: int) -> None:
+    lines = [["id", "text", "n"], ["1", "a, b", f'"c{delimiter}d"'], ["2", '"e\nf"', ""]]
+    data = "".join(delimiter.join(line) + "\n" for line in lines)
+    source = open_files([written(tmp_path, data.encode())], threads=threads)
+    assert rows_of(source) == [
+        {"id": "1", "text": "a, b", "n": f"c{delimiter}d"},
+        {"id": "2", "text": "e\nf", "n": ""},
+    ]
+    # What is kept is parted as it was.
+    lookalike.dedup(tmp_path / "in.csv", column="text").save(tmp_path / "kept")
+    assert (tmp_path / "kept" / "kept" / "in.csv").read_text() == data
+    bad = written(tmp_path, f"id{delimiter}text\n1{delimiter}a\n2\n".encode(), "bad.csv")
+    with pytest.raises(InputError, match=r"bad\.csv:3: 1 cells, but the header has 2"):
+        rows_of(open_files([bad], threads=threads))
+
+
+def test_a_comma_in_the_header_decides(tmp_path: Path) -> None:
+    path = written(tmp_path, b"a;b,c\n1;2,3\n")
+    assert rows_of(open_files([path])) == [{"a;b": "1;2", "c": "3"}]
+    path = written(tmp_path, b'"a;b"\n1;2\n')
+    assert rows_of(open_files([path])) == [{"a;b": "1;2"}]
 
 
 def test_a_header_alone_is_a_table_without_rows(tmp_path: Path) -> None:

@@ -1,4 +1,5 @@
-"""CSV and TSV: a header line, then rows with as many cells as the header.
+"""CSV and TSV: a header line, then rows with as many cells as the header. Cells of CSV are parted by commas; or, where
+the header has none, by semicolons, tabs or bars.
 
 All columns are text; an empty cell is the empty string. Cells may be quoted and may then hold delimiters,
 line breaks and doubled quotes. Empty lines are no rows. A row with more or fewer cells is a bad row, and so is
@@ -62,16 +63,27 @@ class Manner:
         header: the header line without its ending, byte for byte.
         names: the columns in it; bytes that are not UTF-8 are U+FFFD here.
         ending: how the header line ends, or a newline if it does not.
+        delimiter: what parts the cells.
     """
 
     mark: bytes
     header: bytes
     names: list[str]
     ending: bytes
+    delimiter: str
 
 
-def _delimiter(format: str) -> str:
-    return "\t" if format == "tsv" else ","
+# What may part the cells of a CSV file whose header has no comma.
+_OTHERS = ";\t|"
+
+
+def delimiter_of(lines: list[str]) -> str:
+    """What parts the cells of CSV: a comma, or if the header has none, what parts it into most cells."""
+
+    def cells(delimiter: str) -> int:
+        return len(next(filter(None, csv.reader(lines, delimiter=delimiter)), []))
+
+    return "," if cells(",") > 1 else max(f",{_OTHERS}", key=cells)
 
 
 def schema(place: Place, skip_bad: bool = False) -> pa.Schema:
@@ -86,7 +98,8 @@ def count(place: Place) -> int | None:
 
 def pieces(place: Place, reading: Reading) -> Generator[FilePiece, None, None]:
     """All rows in order."""
-    names = manner(place).names
+    found = manner(place)
+    names = found.names
     known = set(names)
     for column in reading.columns or ():
         if column not in known:
@@ -95,20 +108,20 @@ def pieces(place: Place, reading: Reading) -> Generator[FilePiece, None, None]:
     done = 0
     if reading.threads > 1 and not reading.faults.log.skip:
         try:
-            for piece in _apart(place, reading, names, columns):
+            for piece in _apart(place, reading, found, columns):
                 yield piece
                 done += piece.count
             return
         except UncutError:
             pass
-    yield from _in_order(place, reading, names, columns, done)
+    yield from _in_order(place, reading, found, columns, done)
 
 
-def _in_order(place: Place, reading: Reading, names: list[str], columns: list[str], done: int) -> Iterator[FilePiece]:
+def _in_order(place: Place, reading: Reading, like: Manner, columns: list[str], done: int) -> Iterator[FilePiece]:
     """The rows from `done` on, parsed here, one after another: what is wrong with one is known by all before it."""
     invalid: _Invalid = {}
     row = 0
-    for rows in _stubborn(place, reading, names, columns, invalid):
+    for rows in _stubborn(place, reading, like, columns, invalid):
         _report(place, reading.faults, invalid)
         fresh = rows.slice(min(rows.num_rows, max(0, done - row)))
         row += rows.num_rows
@@ -123,21 +136,21 @@ def _named(rows: pa.RecordBatch, columns: list[str]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([honest(column) for column in rows.columns], names=columns)
 
 
-def _apart(place: Place, reading: Reading, names: list[str], columns: list[str]) -> Iterator[FilePiece]:
+def _apart(place: Place, reading: Reading, like: Manner, columns: list[str]) -> Iterator[FilePiece]:
     """The rows in blocks that are parsed by whoever takes them; a row that is bad is an error then."""
     row, before = 0, 0
-    for block in row_blocks(place, _delimiter(place.format), reading.on_read):
+    for block in row_blocks(place, like.delimiter, reading.on_read):
         # The header is the first row that is not empty.
         count = block.rows - (before == 0 and block.rows > 0)
         if count:
             wanted = reading.wanted(row, count)
-            load = partial(_parse_block, place, names, columns, block, before) if wanted else None
+            load = partial(_parse_block, place, like, columns, block, before) if wanted else None
             yield FilePiece(row, count, load, len(block.data))
         row, before = row + count, before + block.rows
 
 
 def _parse_block(
-    place: Place, names: list[str], columns: list[str], block: RowBlock, before: int
+    place: Place, like: Manner, columns: list[str], block: RowBlock, before: int
 ) -> Iterator[pa.RecordBatch]:
     """The rows of a block, `before` which there are so many, the header among them."""
     invalid: _Invalid = {}
@@ -154,10 +167,10 @@ def _parse_block(
                 read_options=pcsv.ReadOptions(
                     block_size=len(block.data) + 1,
                     use_threads=False,
-                    column_names=[str(number) for number in range(len(names))],
+                    column_names=[str(number) for number in range(len(like.names))],
                 ),
-                parse_options=_parsing(place, on_invalid),
-                convert_options=_converting(names, columns),
+                parse_options=_parsing(like, on_invalid),
+                convert_options=_converting(like.names, columns),
             )
     except pa.ArrowException as error:
         _report(place, none_skipped, invalid)
@@ -171,10 +184,8 @@ def _parse_block(
         yield _named(rows, columns)
 
 
-def _parsing(place: Place, on_invalid: Any) -> Any:
-    return pcsv.ParseOptions(
-        delimiter=_delimiter(place.format), newlines_in_values=True, invalid_row_handler=on_invalid
-    )
+def _parsing(like: Manner, on_invalid: Any) -> Any:
+    return pcsv.ParseOptions(delimiter=like.delimiter, newlines_in_values=True, invalid_row_handler=on_invalid)
 
 
 def _converting(names: list[str], columns: list[str]) -> Any:
@@ -189,7 +200,7 @@ def _converting(names: list[str], columns: list[str]) -> Any:
 
 
 def _stubborn(
-    place: Place, reading: Reading, names: list[str], columns: list[str], invalid: _Invalid
+    place: Place, reading: Reading, like: Manner, columns: list[str], invalid: _Invalid
 ) -> Iterator[pa.RecordBatch]:
     """Batches, from larger and larger blocks where a row does not fit into one."""
     done = 0
@@ -197,7 +208,7 @@ def _stubborn(
     while True:
         behind = done
         try:
-            for rows in _parsed(place, reading, names, columns, invalid, size):
+            for rows in _parsed(place, reading, like, columns, invalid, size):
                 fresh = rows.slice(min(behind, rows.num_rows))
                 behind -= rows.num_rows - fresh.num_rows
                 if fresh.num_rows:
@@ -228,12 +239,13 @@ def _stubborn(
 def _parsed(
     place: Place,
     reading: Reading,
-    names: list[str],
+    like: Manner,
     columns: list[str],
     invalid: _Invalid,
     size: int,
 ) -> Iterator[pa.RecordBatch]:
-    end = _END + _delimiter(place.format) * len(names)
+    names = like.names
+    end = _END + like.delimiter * len(names)
     ended = False
 
     def on_invalid(row: Any) -> str:
@@ -255,7 +267,7 @@ def _parsed(
             read_options=pcsv.ReadOptions(
                 block_size=size, use_threads=False, column_names=[str(number) for number in range(len(names))]
             ),
-            parse_options=_parsing(place, on_invalid),
+            parse_options=_parsing(like, on_invalid),
             convert_options=_converting(names, columns),
         )
         seen = 0
@@ -352,7 +364,8 @@ def manner(place: Place) -> Manner:
     text = head.removeprefix(mark).decode("latin-1")
     lines = io.StringIO(f"{text}\n{_END}", newline="").readlines()
     try:
-        rows = csv.reader(lines, delimiter=_delimiter(place.format))
+        delimiter = "\t" if place.format == "tsv" else delimiter_of(lines)
+        rows = csv.reader(lines, delimiter=delimiter)
         start, cells = 0, next(rows)
         while not cells:
             start, cells = rows.line_num, next(rows)
@@ -369,7 +382,7 @@ def manner(place: Place) -> Manner:
         raise InputError(f"{place.name}:1: the header has column '{twice}' twice")
     whole = "".join(lines[start : rows.line_num])
     header = whole.rstrip("\r\n")
-    return Manner(mark, header.encode("latin-1"), names, whole[len(header) :].encode() or b"\n")
+    return Manner(mark, header.encode("latin-1"), names, whole[len(header) :].encode() or b"\n", delimiter)
 
 
 def _lines(text: str) -> list[str]:
@@ -444,7 +457,7 @@ def _by_line(place: Place) -> Iterator[tuple[list[str], int]]:
     try:
         with place.stream() as stream:
             text = io.TextIOWrapper(io.BufferedReader(stream), "utf-8-sig", "replace", newline="")
-            rows = csv.reader(text, delimiter=_delimiter(place.format))
+            rows = csv.reader(text, delimiter=manner(place).delimiter)
             for row in rows:
                 yield row, rows.line_num
     except csv.Error:
@@ -458,6 +471,7 @@ class DelimitedSink:
 
     def __init__(self, out: Any, schema: pa.Schema, delimiter: str = ",", like: Manner | None = None) -> None:
         self._out = out
+        delimiter = like.delimiter if like else delimiter
         self._delimiter = delimiter
         self._ending = like.ending if like else b"\n"
         names = schema.names
