@@ -15,7 +15,8 @@ __all__ = ["clusters"]
 def clusters(**given: Unpack[ClustersCommand]) -> None:
     """Group similar items: `cluster`, `size`, `id`, `kept` (the item that stands for it) and `similarity` to it.
 
-    Without -o the largest clusters are shown on the screen.
+    Without -o the largest clusters are shown on the screen. -o FILE writes all, -o FOLDER also a report to look at
+    (`report.html`); if that is interrupted, `--resume` goes on.
 
     Example: lookalike clusters news.parquet --id url --keep longest -o clusters.parquet
     """
@@ -30,22 +31,32 @@ def clusters(**given: Unpack[ClustersCommand]) -> None:
     from lookalike.wording.printable import spelled
 
     output = job.path_of(given["output"])
-    job.check_output(output, overwrite=overwrite, dry_run=dry_run, json=json, table=True, resume=given["resume"])
-    found = job.prepare("clusters", ClustersCommand, given).find()
-    from lookalike.io.writing.table_files import save_table
+    to_folder = job.check_output(
+        output, overwrite=overwrite, dry_run=dry_run, json=json, table=True, folder=True, resume=given["resume"],
+        workdir=given["workdir"],
+    )  # fmt: skip
+    task = job.prepare("clusters", ClustersCommand, given)
     from lookalike.runs.results import Clusters
 
-    result = Clusters(found)
-    if output is not None and not dry_run:
-        save_table(result.table, output, overwrite=overwrite)
-    elif not json and not dry_run:
+    if to_folder:
+        done = job.run_in_folder(task, given, Clusters)
+        if done is None:
+            return
+        result, report = done
+    else:
+        result = Clusters(task.find())
+        report = result.report
+    found = result.found
+    if output is not None and not dry_run and not to_folder:
+        result.save(output, overwrite=overwrite)
+    elif output is None and not json and not dry_run:
         scale = found.config.scale
         nearest = (scale.column, "ascending" if scale.is_distance else "descending")
         by_size = result.table.sort_by([("size", "descending"), ("cluster", "ascending"), nearest])
         show_table(by_size, title="the largest clusters")
     if json:
         data = {"clusters": len(result), "seconds": elapsed(), "output": spelled(str(output)) if output else None}
-        print_json(result.report | data)
+        print_json(report | data)
     items = f"{result.table.num_rows:,} among {counted(found.counts.items, 'item')}"
     headline = f"{counted(len(result), 'cluster')} of {items}{job.by_measure(found)}"
-    job.summary(found, headline, result.report, quiet=quiet)
+    job.summary(found, headline, report, quiet=quiet)

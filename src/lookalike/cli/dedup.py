@@ -45,37 +45,18 @@ def dedup(**given: Unpack[DedupCommand]) -> None:
 def _run(task: Job, given: DedupCommand, *, to_folder: bool) -> None:
     """Find, write, add to the index where that is asked for, and say what came of it."""
     overwrite, dry_run, annotate = given["overwrite"], given["dry_run"], given["annotate"]
-    quiet, json, workdir, resume = given["quiet"], given["json"], given["workdir"], given["resume"]
+    quiet, json = given["quiet"], given["json"]
     from lookalike.cli import job
     from lookalike.cli.terminal import print_json, progress_for, say, show_table
     from lookalike.runs.results import Dedup
     from lookalike.wording.printable import spelled
 
     output = job.path_of(given["output"])
-    result: Dedup | None = None
-    if to_folder and output is not None:
-        from lookalike.runs.run_description import describe_run
-        from lookalike.runs.run_folder import RunFolder, results_of, write_run
-
-        def settle() -> None:
-            # A run that was killed before this finds again what it found.
-            task.add(result.found if result is not None else task.find(run.work))
-
-        run = RunFolder(
-            output, overwrite=overwrite, resume=resume, workdir=workdir, tell=lambda line: say(line, quiet=quiet),
-            settle=settle if task.adds else None,
-        )  # fmt: skip
-        what = describe_run(task.config, task.source, task.against, annotate=annotate, known=task.known)
-        if resume and (run.finished or run.take_up(what)):
-            run.check_same(what)
-            if json:
-                print_json(run.report() | {"seconds": elapsed(), "output": str(output)})
-            say(f"{output} is a finished run: there is nothing left to do", quiet=quiet)
+    if to_folder:
+        done = job.run_in_folder(task, given, Dedup, annotate=annotate)
+        if done is None:
             return
-        work = run.begin(what, results_of(task.source))
-        with run.going():
-            result = Dedup(task.find(work))
-            report = write_run(result, run, annotate=annotate, closing=job.closing, progress=progress_for(quiet))
+        result, report = done
     else:
         result = Dedup(task.find())
         if output is not None and not dry_run:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from lookalike.cli.command_options import typed
 from lookalike.cli.lean import load_lean
@@ -33,7 +33,10 @@ if TYPE_CHECKING:
     from lookalike.io.copying.apart import Inputs
     from lookalike.io.source import Source
     from lookalike.items.from_rows import Items
+    from lookalike.runs.results import Clusters, Dedup, Pairs
     from lookalike.theory import Plan
+
+Result = TypeVar("Result", bound="Pairs | Clusters | Dedup")
 
 __all__ = [
     "Job",
@@ -48,6 +51,7 @@ __all__ = [
     "path_of",
     "prepare",
     "refuse_nested",
+    "run_in_folder",
     "summary",
 ]
 
@@ -90,10 +94,13 @@ def load_tokens(name: str | None) -> Callable[[str], Iterable[str]] | None:
 
 
 def check_output(
-    output: Path | None, *, overwrite: bool, dry_run: bool, json: bool, table: bool, lines: bool = False,
-    resume: bool = False, workdir: Path | None = None,
+    output: Path | None, *, overwrite: bool, dry_run: bool, json: bool, table: bool, folder: bool = False,
+    lines: bool = False, resume: bool = False, workdir: Path | None = None,
 ) -> bool:  # fmt: skip
-    """Refuse an output that cannot be written before hours of work, not after; whether it is a run folder."""
+    """Refuse an output that cannot be written before hours of work, not after; whether it is a run folder.
+
+    A `table` goes to a file, or where `folder` says so, without a file ending to a run folder.
+    """
     from lookalike.io.writing.table_files import output_format
     from lookalike.runs.run_folder import RunFolder, is_one_file
 
@@ -112,7 +119,7 @@ def check_output(
     parent = next((folder for folder in output.absolute().parents if folder.exists()), Path("/"))
     if not os.access(parent, os.W_OK):
         raise OutputError(f"{output} cannot be written: {parent} is not writable")
-    if table:
+    if table and not (folder and (not output.suffix or output.is_dir())):
         output_format(output)
     elif not is_one_file(output, lines=lines):
         RunFolder(output, overwrite=overwrite, resume=resume, workdir=workdir).check()
@@ -175,6 +182,40 @@ class Job:
         """Let go of the index."""
         if self.index is not None:
             self.index.close()
+
+
+def run_in_folder(
+    task: Job, given: Mapping[str, Any], make: Callable[[Found], Result], *, annotate: bool = False
+) -> tuple[Result, dict[str, Any]] | None:
+    """Run in the run folder that -o names, or go on there: the result and its report; None if it was finished."""
+    from lookalike.cli.terminal import print_json
+    from lookalike.runs.run_description import describe_run
+    from lookalike.runs.run_folder import RunFolder, results_of, write_run
+
+    output, quiet = path_of(given["output"]), given["quiet"]
+    result: Result | None = None
+    assert output is not None
+
+    def settle() -> None:
+        # A run that was killed before this finds again what it found.
+        task.add(result.found if result is not None else task.find(run.work))
+
+    run = RunFolder(
+        output, overwrite=given["overwrite"], resume=given["resume"], workdir=given["workdir"],
+        tell=lambda line: say(line, quiet=quiet), settle=settle if task.adds else None,
+    )  # fmt: skip
+    what = describe_run(task.verb, task.config, task.source, task.against, annotate=annotate, known=task.known)
+    if given["resume"] and (run.finished or run.take_up(what)):
+        run.check_same(what)
+        if given["json"]:
+            print_json(run.report() | {"seconds": elapsed(), "output": str(output)})
+        say(f"{output} is a finished run: there is nothing left to do", quiet=quiet)
+        return None
+    work = run.begin(what, results_of(task.source, task.verb))
+    with run.going():
+        result = make(task.find(work))
+        report = write_run(result, run, annotate=annotate, closing=closing, progress=progress_for(quiet))
+    return result, report
 
 
 def given_options(table: Any, options: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,7 +17,8 @@ def pairs(**given: Unpack[PairsCommand]) -> None:
 
     With --against they are pairs of an item of the input (`a`) and one of the other collection (`b`).
 
-    Without -o the most similar pairs are shown on the screen.
+    Without -o the most similar pairs are shown on the screen. -o FILE writes all, -o FOLDER also a report to look at
+    (`report.html`); if that is interrupted, `--resume` goes on.
 
     Example: lookalike pairs docs.jsonl --id id -t 0.8 -o pairs.parquet
     """
@@ -32,21 +33,32 @@ def pairs(**given: Unpack[PairsCommand]) -> None:
     from lookalike.wording.printable import spelled
 
     output = job.path_of(given["output"])
-    job.check_output(output, overwrite=overwrite, dry_run=dry_run, json=json, table=True, resume=given["resume"])
-    found = job.prepare("pairs", PairsCommand, given).find()
+    to_folder = job.check_output(
+        output, overwrite=overwrite, dry_run=dry_run, json=json, table=True, folder=True, resume=given["resume"],
+        workdir=given["workdir"],
+    )  # fmt: skip
+    task = job.prepare("pairs", PairsCommand, given)
     from lookalike.engines.local.result_tables import most_similar
     from lookalike.runs.results import Pairs
 
-    result = Pairs(found)
-    if output is not None and not dry_run:
+    if to_folder:
+        done = job.run_in_folder(task, given, Pairs)
+        if done is None:
+            return
+        result, report = done
+    else:
+        result = Pairs(task.find())
+        report = result.report
+    found = result.found
+    if output is not None and not dry_run and not to_folder:
         result.save(output, overwrite=overwrite, progress=progress_for(quiet))
-    elif not json and not dry_run:
+    elif output is None and not json and not dry_run:
         title = "the nearest pairs" if found.config.scale.is_distance else "the most similar pairs"
         show_table(most_similar(found, SHOWN_ROWS), title=title, of=len(result))
     if json:
-        print_json(result.report | {"seconds": elapsed(), "output": spelled(str(output)) if output else None})
+        print_json(report | {"seconds": elapsed(), "output": spelled(str(output)) if output else None})
     at = "of identical items" if given["exact"] else f"at {job.limit_words(found)}"
     headline = f"{counted(len(result), 'pair')} {at} among {counted(found.counts.items, 'item')}"
     if given["against"]:
         headline += f" and {found.counts.references:,} of the other collection"
-    job.summary(found, headline, result.report, quiet=quiet)
+    job.summary(found, headline, report, quiet=quiet)

@@ -34,6 +34,7 @@ from lookalike.wording.phrases import counted
 from lookalike.wording.printable import spelled
 
 __all__ = [
+    "CLUSTERS_ALONE",
     "RunFacts",
     "certificate_of",
     "check_strict",
@@ -49,6 +50,8 @@ __all__ = [
 ]
 
 _MOST_SOURCES = 300
+# What a report says of clusters from which nothing is removed.
+CLUSTERS_ALONE = ("unit", "clusters", "largest_cluster", "cluster_sizes")
 _FEW = 20
 
 

@@ -6,7 +6,7 @@ memory. Either way the page to look at is made of it, so it can be made again fr
 Two files tell all that is not a table. `report.json` is what the page shows. `run.json` says which run it is (options,
 fingerprints of the inputs, versions: `runs/run_folder.py`) and, under `finished`, what it takes to open it again:
 
-    kind      what was run: dedup; on Spark also pairs or clusters
+    kind      what was run: dedup, clusters or pairs
     engine    what ran it, if that was not the local engine: spark, whose tables are folders of Parquet files
     options   every option that decides what comes out, under its name in Python
     items     the columns that were compared, the column of ids, and their form
@@ -46,7 +46,8 @@ from lookalike.wording.printable import printable
 __all__ = ["PAGE", "REPORT", "RUN", "TABLES", "Run"]
 
 REPORT, PAGE, RUN = "report.json", "report.html", "run.json"
-TABLES = ("removed", "pairs", "clusters")
+# The tables that a run of each kind leaves.
+TABLES = {"dedup": ("removed", "clusters", "pairs"), "clusters": ("clusters",), "pairs": ("pairs",)}
 _MARK, _WORK = ".lookalike.json", "work"
 _KEPT = "kept"
 
@@ -74,7 +75,7 @@ class Run:
         if not (folder / RUN).is_file() or not (folder / REPORT).is_file():
             if (folder / _MARK).is_file():
                 raise InputError(f"{folder} holds a run that is not finished: go on with it (--resume) first")
-            raise InputError(f"{folder} is no folder of a run: there is no {RUN} in it; dedup -o FOLDER makes one")
+            raise InputError(f"{folder} is no folder of a run: there is no {RUN} in it; -o FOLDER makes one")
         if (folder / _WORK / RUN).is_file():
             raise InputError(f"{folder} holds a run that is not finished: go on with it (--resume) first")
         description = _read(folder / RUN, sealed=True)
@@ -95,7 +96,7 @@ class Run:
 
     @property
     def kind(self) -> str:
-        """What was run: dedup; on Spark also pairs or clusters."""
+        """What was run: dedup, clusters or pairs."""
         return str(self._finished["kind"])
 
     @property

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -29,7 +29,7 @@ from lookalike.io.source import Batch
 from lookalike.io.writing.tabular import Tabular, beginning
 from lookalike.items.units import rewritten
 from lookalike.report.examples import examples
-from lookalike.report.plain_data import cluster_report, compared, report, warnings
+from lookalike.report.plain_data import CLUSTERS_ALONE, cluster_report, compared, report, warnings
 from lookalike.theory import Plan
 from lookalike.types import BoolArray, I64Array
 from lookalike.wording.phrases import counted
@@ -39,7 +39,9 @@ __all__ = ["Clusters", "Dedup", "Pairs"]
 
 
 class _Result(Tabular):
-    """What a run of the pipeline found."""
+    """What a run of the pipeline found. `kind` is the verb that made it."""
+
+    kind = ""
 
     def __init__(self, found: Found) -> None:
         self._found = found
@@ -60,12 +62,38 @@ class _Result(Tabular):
         out = report(self._found)
         return out | {"warnings": warnings(out)}
 
+    def full_report(self) -> dict[str, Any]:
+        """The report with examples to look at."""
+        return self.report | examples(self._found)
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """Tables that a run folder does not get."""
+        return ()
+
+    def _save_run(self, path: str | Path, *, overwrite: bool, progress: Progress, annotate: bool = False) -> None:
+        """Leave a run folder with all that was found."""
+        from lookalike.runs.run_description import describe_run
+        from lookalike.runs.run_folder import RunFolder, results_of, write_run
+
+        collection, config = self._found.collection, self._found.config
+        source, other = collection.items.source, collection.against.source if collection.against else None
+        read = Inputs(files=[*source.files, *(other.files if other else ())])
+        check_apart(read, Inputs(), Path(path), None, is_folder=True)
+        run = RunFolder(path, overwrite=overwrite)
+        what = describe_run(self.kind, config, source, other, annotate=annotate, known=self._found.known)
+        run.open(what, results_of(source, self.kind))
+        with run.going():
+            write_run(cast("Pairs | Clusters | Dedup", self), run, annotate=annotate, progress=progress)
+
     def __len__(self) -> int:
         return int(self.table.num_rows)
 
 
 class Pairs(_Result):
     """Similar pairs: the columns `a`, `b` and `similarity` (or `distance`), each pair once, sorted."""
+
+    kind = "pairs"
 
     @cached_property
     def table(self) -> pa.Table:
@@ -75,7 +103,12 @@ class Pairs(_Result):
         return self._found.matched.pairs
 
     def save(self, path: str | Path, *, overwrite: bool = False, progress: Progress = SILENT) -> None:
-        """Write the table, some rows at a time; the ending chooses the format as for other results."""
+        """Write the table, some rows at a time; without a file ending a run folder, with the report."""
+        from lookalike.runs.run_folder import is_one_file
+
+        if not is_one_file(path):
+            self._save_run(path, overwrite=overwrite, progress=progress)
+            return
         save_pairs(self._found, path, overwrite=overwrite, progress=progress)
 
     def __iter__(self) -> Iterator[tuple[Any, Any, float]]:
@@ -90,9 +123,27 @@ class Pairs(_Result):
 class Clusters(_Result):
     """Clusters of two or more items: `cluster`, `size`, `id`, `kept` (the id that stands for it), `similarity`."""
 
+    kind = "clusters"
+
     @cached_property
     def table(self) -> pa.Table:
         return clusters_table(self._found)
+
+    @cached_property
+    def report(self) -> dict[str, Any]:
+        # Nothing is removed, so it is not told by source.
+        of_clusters = cluster_report(self._found)
+        out = report(self._found) | {name: of_clusters[name] for name in CLUSTERS_ALONE}
+        return out | {"warnings": warnings(out)}
+
+    def save(self, path: str | Path, *, overwrite: bool = False, progress: Progress = SILENT) -> None:
+        """Write the table; without a file ending a run folder, with the report."""
+        from lookalike.runs.run_folder import is_one_file
+
+        if is_one_file(path):
+            super().save(path, overwrite=overwrite)
+        else:
+            self._save_run(path, overwrite=overwrite, progress=progress)
 
     def __iter__(self) -> Iterator[list[Any]]:
         """The clusters as lists of ids."""
@@ -120,6 +171,8 @@ class Dedup(_Result):
     `clusters` are what they were decided from. `annotated` has all rows, with `cluster`, `cluster_size`, `duplicate_of`
     and `similarity` beside their columns.
     """
+
+    kind = "dedup"
 
     @cached_property
     def _kept_items(self) -> BoolArray:
@@ -250,29 +303,20 @@ class Dedup(_Result):
         out["warnings"] = warnings(out)
         return out
 
-    def full_report(self) -> dict[str, Any]:
-        """The report with examples to look at."""
-        return self.report | examples(self._found)
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        return ("pairs",) if self.report["pairs_left_out"] else ()
 
     def save(
         self, path: str | Path, *, overwrite: bool = False, annotate: bool = False, progress: Progress = SILENT
     ) -> None:
         """Write the kept rows: to a file, or, without a file ending, as a run folder with all that was decided."""
-        from lookalike.runs.run_description import describe_run
-        from lookalike.runs.run_folder import RunFolder, is_one_file, results_of, write_run
+        from lookalike.runs.run_folder import is_one_file
 
         if self.goes_to_file(path) or is_one_file(path):
             self.write_kept(path, overwrite=overwrite, annotate=annotate, progress=progress)
-            return
-        collection = self._found.collection
-        source, other = collection.items.source, collection.against.source if collection.against else None
-        read = Inputs(files=[*source.files, *(other.files if other else ())])
-        check_apart(read, Inputs(), Path(path), None, is_folder=True)
-        run = RunFolder(path, overwrite=overwrite)
-        what = describe_run(self._found.config, source, other, annotate=annotate, known=self._found.known)
-        run.open(what, results_of(source))
-        with run.going():
-            write_run(self, run, annotate=annotate, progress=progress)
+        else:
+            self._save_run(path, overwrite=overwrite, annotate=annotate, progress=progress)
 
     def __repr__(self) -> str:
         kept, items = int(self._kept_items.sum()), self._found.counts.items

@@ -25,7 +25,7 @@ from lookalike.runs.run_inputs import source_of
 from lookalike.spec import VERSION as SPEC_VERSION
 
 if TYPE_CHECKING:
-    from lookalike.runs.results import Dedup
+    from lookalike.runs.results import Clusters, Dedup, Pairs
 
 __all__ = ["decisive_options", "describe_options", "describe_result", "describe_run"]
 
@@ -34,11 +34,13 @@ _NOT_DECISIVE = ("threads", "memory", "shingle", "of_text", "strict")
 
 
 def describe_run(
-    config: Config, source: Source, against: Source | None, *, annotate: bool, known: KnownItems | None = None
-) -> dict[str, Any]:
-    """What a run is, for telling whether an unfinished one can be gone on with."""
+    kind: str, config: Config, source: Source, against: Source | None, *, annotate: bool = False,
+    known: KnownItems | None = None,
+) -> dict[str, Any]:  # fmt: skip
+    """What a run is, for telling whether an unfinished one can be gone on with; its `kind` is the verb."""
     other = None if against is None else fingerprints(against)
     return {
+        "kind": kind,
         **describe_options(config),
         "annotate": annotate,
         "limit": getattr(source, "limit", None),
@@ -58,22 +60,24 @@ def describe_options(config: Config) -> dict[str, Any]:
     return {"lookalike": __version__, "hash_spec": SPEC_VERSION, **options}
 
 
-def describe_result(result: Dedup, run: Path, report: dict[str, Any], kept: list[str]) -> dict[str, Any]:
+def describe_result(
+    result: Pairs | Clusters | Dedup, run: Path, report: dict[str, Any], kept: list[str]
+) -> dict[str, Any]:
     """What it takes to open a run again, see `opened_run.py`; `run` is its folder, `kept` are the files there."""
     found = result.found
     config = found.config
-    whole = config.unit == "document"
+    kept_rows = getattr(result, "kept", None) if config.unit != "document" else None
     more = ("pairs", "pairs_left_out", "clusters", "kept", "removed")
     return {
-        "kind": "dedup",
+        "kind": result.kind,
         "options": decisive_options(config),
         "items": {"columns": list(found.items.columns), "id": found.items.id, "form": found.items.form},
         "source": source_of(found.items.source, run),
         "plan": None if found.plan is None else asdict(found.plan),
-        "counts": asdict(found.counts) | {name: report[name] for name in more},
-        "tables": [name for name in TABLES if name != "pairs" or not report["pairs_left_out"]],
+        "counts": asdict(found.counts) | {name: report[name] for name in more if name in report},
+        "tables": [name for name in TABLES[result.kind] if name not in result.left_out],
         "kept": kept,
-        "emptied": None if whole else np.flatnonzero(~result.kept).tolist(),
+        "emptied": None if kept_rows is None else np.flatnonzero(~kept_rows).tolist(),
     }
 
 

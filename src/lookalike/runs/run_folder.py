@@ -1,9 +1,10 @@
 """A run is a folder: what stays, what was decided, and, until it is finished, the work folder to resume from.
 
-RUN/kept/…            the kept rows, one file for each input file, in its format and with all its columns
-RUN/removed.parquet   id, kept (the id that stays in its place), similarity
-RUN/pairs.parquet     a, b, similarity; left out, and said so in the report, where there are more than max_pairs
-RUN/clusters.parquet  cluster, size, id, kept, similarity
+RUN/kept/…            of dedup: the kept rows, one file for each input file, in its format and with all its columns
+RUN/removed.parquet   of dedup: id, kept (the id that stays in its place), similarity
+RUN/pairs.parquet     of dedup and pairs: a, b, similarity; left out by dedup, and said so in the report, where there
+                      are more than max_pairs
+RUN/clusters.parquet  of dedup and clusters: cluster, size, id, kept, similarity
 RUN/report.html       all of it to look at
 RUN/report.json       all of it as data
 RUN/run.json          which run it is: options, input fingerprints, versions; and how to open it again (`opened_run.py`)
@@ -28,7 +29,9 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
+
+import pyarrow as pa
 
 from lookalike.engines.local.result_tables import cluster_batches, removed_batches, save_pairs
 from lookalike.engines.local.room import give_back_memory
@@ -46,11 +49,16 @@ from lookalike.runs.run_description import describe_result
 from lookalike.wording.progress import SILENT, Progress
 
 if TYPE_CHECKING:
-    from lookalike.runs.results import Dedup
+    from lookalike.engines.local.pipeline import Found
+    from lookalike.runs.results import Clusters, Dedup, Pairs
 
 __all__ = ["RunFolder", "is_one_file", "results_of", "write_run"]
 
 _WORK = "work"
+_BATCHES: dict[str, Callable[[Found], Iterator[pa.RecordBatch]]] = {
+    "removed": removed_batches,
+    "clusters": cluster_batches,
+}
 
 
 def is_one_file(path: str | Path, *, lines: bool = False) -> bool:
@@ -305,14 +313,14 @@ def _work_folder(workdir: Path, path: Path) -> Path:
     return workdir / f"lookalike-{Path(place).name}-{tag}.work"
 
 
-def results_of(source: Source) -> list[str]:
-    """The names of all files that a run on a source may leave in its folder."""
-    tables = [f"{name}.parquet" for name in TABLES]
-    return [*(f"kept/{name}" for name in copied_names(source)), *tables, PAGE, REPORT, RUN]
+def results_of(source: Source, kind: str) -> list[str]:
+    """The names of all files that a run of a kind on a source may leave in its folder."""
+    kept = [f"kept/{name}" for name in copied_names(source)] if kind == "dedup" else []
+    return [*kept, *(f"{name}.parquet" for name in TABLES[kind]), PAGE, REPORT, RUN]
 
 
 def write_run(
-    result: Dedup,
+    result: Pairs | Clusters | Dedup,
     run: RunFolder,
     *,
     annotate: bool = False,
@@ -323,8 +331,19 @@ def write_run(
 
     What `closing` tells at the end is put into the report, which is given back.
     """
-    run.stage(results_of(result.found.items.source))
+    run.stage(results_of(result.found.items.source, result.kind))
     run.partial.mkdir(exist_ok=True)
+    if result.kind == "dedup":
+        return _write_dedup(cast("Dedup", result), run, annotate, closing, progress)
+    report = _told(result, run, progress) | closing()
+    run.finish(describe_result(result, run.path, report, []), report)
+    return report
+
+
+def _write_dedup(
+    result: Dedup, run: RunFolder, annotate: bool, closing: Callable[[], dict[str, Any]], progress: Progress
+) -> dict[str, Any]:
+    """The same, with the kept rows, beside which the tables are made."""
     known = [(CopiedFile(**each), found) for each, found in run.work.finished("kept") or []]
     finished = {file.name: (file, found) for file, found in known if run.whole(file, found)}
 
@@ -364,14 +383,16 @@ def _told_after(event: threading.Event, result: Dedup, run: RunFolder) -> dict[s
     return _told(result, run, SILENT)
 
 
-def _told(result: Dedup, run: RunFolder, progress: Progress) -> dict[str, Any]:
+def _told(result: Pairs | Clusters | Dedup, run: RunFolder, progress: Progress) -> dict[str, Any]:
     """The report on what was found, whose tables are written."""
     found, most = result.found, result.found.config.memory
-    for name, batches in (("removed", removed_batches), ("clusters", cluster_batches)):
+    for name in TABLES[result.kind]:
+        if name in result.left_out:
+            continue
         give_back_memory(above=most)
-        save_batches(batches(found), run.partial / f"{name}.parquet", ours=True)
-    give_back_memory(above=most)
-    if not result.report["pairs_left_out"]:
-        save_pairs(found, run.partial / "pairs.parquet", ours=True, progress=progress)
+        if name == "pairs":
+            save_pairs(found, run.partial / "pairs.parquet", ours=True, progress=progress)
+        else:
+            save_batches(_BATCHES[name](found), run.partial / f"{name}.parquet", ours=True)
     give_back_memory(above=most)
     return result.full_report()

@@ -30,6 +30,7 @@ from lookalike.errors import CertificateError
 from lookalike.items.from_rows import Items
 from lookalike.report.certificate import certify
 from lookalike.report.plain_data import (
+    CLUSTERS_ALONE,
     RunFacts,
     cluster_classes,
     compared,
@@ -214,6 +215,10 @@ class SparkClusters(_WithClusters):
     @cached_property
     def table(self) -> DataFrame:
         return self._members()
+
+    def _of_clusters(self) -> dict[str, Any]:
+        found = super()._of_clusters()
+        return {name: found[name] for name in CLUSTERS_ALONE}
 
     def __len__(self) -> int:
         """The number of clusters."""

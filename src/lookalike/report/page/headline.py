@@ -67,7 +67,8 @@ def _meaning(report: Fields) -> str:
     if count(report, "kept") is None or removed is None:
         if number(report, "threshold") is None:
             return ""
-        return "Identical items." if identity else f"Pairs at {alike}."
+        linked = "Linked by pairs" if count(report, "clusters") is not None else "Pairs"
+        return "Identical items." if identity else f"{linked} at {alike}."
     if not removed:
         return f"Nothing was removed: no two {noun}s were found " + ("identical." if identity else f"at {alike}.")
     gone = f"{removed:,} {noun}s were removed, each" if removed > 1 else f"One {noun} was removed,"
