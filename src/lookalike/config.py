@@ -63,6 +63,8 @@ class Config:
     strict: bool
     skip_bad: bool
     group_by: str | None
+    # Whether tables have the texts of items beside their ids.
+    with_text: bool
     report_by: str | None
     # Whether pairs of two of the run's own items are wanted, too, where pairs with another collection are.
     within: bool
@@ -161,6 +163,8 @@ def check_options(config: Config, form: str) -> None:
             "verify=text is for the Jaccard similarity and containment of text and sets, and for identical ones: "
             "use exact"
         )
+    if config.with_text and not form_named(form).is_text:
+        raise OptionError(f"with_text (--with-text) is for text, and the items are {form}")
     if form_named(form).is_text or not config.of_text:
         return
     name = config.of_text[0]

@@ -24,6 +24,9 @@ __all__ = ["SHOWN_ROWS", "announce_compiling", "out", "print_json", "progress_fo
 # A table on the screen shows this many rows; -o has them all.
 SHOWN_ROWS = 20
 
+# Characters of a cell that are shown of a text.
+_MOST_SHOWN = 300
+
 # A bar appears only when its stage has taken this long.
 _PATIENCE = 1.0
 
@@ -125,7 +128,8 @@ def _cell(value: object) -> str:
     if value is None:
         return "–"
     if not isinstance(value, float):
-        return printable(str(value))
+        text = printable(str(value)[: _MOST_SHOWN + 1])
+        return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"
     # A small distance is not 0.
     return f"{value:.4f}" if value >= 0.01 or value == 0.0 else f"{value:.4g}"
 

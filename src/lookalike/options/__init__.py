@@ -221,6 +221,9 @@ class Common(LimitOptions, TextOptions, Columns, VectorColumn, SetColumn, ItemOp
         Option("Compare only items with the same value in this column.", check=allowed.name, panel=MATCHING),
     ]
     tokens: TokensOption
+    with_text: Annotated[
+        bool, Option("Put the texts of items beside their ids in tables.", default=False, panel=READING)
+    ]
     audit: Annotated[
         int,
         Option(

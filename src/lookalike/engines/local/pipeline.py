@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from lookalike.engines.counts import Counts
 from lookalike.engines.local.cluster_matches import best_copies, cluster, keep_rank, removed_across
 from lookalike.engines.local.comparing import comparing_for
 from lookalike.engines.local.frequency_pass import count_frequencies
+from lookalike.engines.local.item_texts import ItemTexts, texts_of
 from lookalike.engines.local.known_items import KnownItems, met_items, own_folds, with_references
 from lookalike.engines.local.match_checks import check_matches
 from lookalike.engines.local.matched import Matched, matches_file
@@ -71,6 +73,11 @@ class Found:
     @property
     def counts(self) -> Counts:
         return self.matched.counts
+
+    @cached_property
+    def texts(self) -> ItemTexts | None:
+        """The texts of all that is like something else, where tables are to show them."""
+        return texts_of(self.collection, self.matched, self.config) if self.config.with_text else None
 
 
 def find(

@@ -71,6 +71,8 @@ def pair_batches(found: Found) -> Iterator[pa.RecordBatch]:
         columns = {**names, **_column(found, similarity)}
         if sizes is not None:
             columns["b_in_a"] = pa.array(_other_way(similarity, sizes[first], sizes[second]))
+        if found.texts is not None:
+            columns |= {"text_a": found.texts.of(first), "text_b": found.texts.of(second)}
         told = {Wanted.REMOVING: "a", Wanted.WITHIN: "b", Wanted.ACROSS: ""}[wanted]
         for end, items in (("a", first), ("b", second)) if references else ():
             if scale.is_directed or end == told:
@@ -138,6 +140,8 @@ def cluster_batches(found: Found) -> Iterator[pa.RecordBatch]:
             "kept": ids_of(found, keepers),
             **_column(found, clustering.similarity[some]),
         }
+        if found.texts is not None:
+            columns["text"] = found.texts.of(some)
         yield pa.record_batch(columns | _places(found, "", some))
 
 
@@ -181,6 +185,8 @@ def removed_batches(found: Found) -> Iterator[pa.RecordBatch]:
             columns["relation"] = pc.if_else(pa.array(sizes[items] > sizes[keepers]), "contains", "inside")
         if references:
             columns["against"] = pa.array(keepers < references)
+        if found.texts is not None:
+            columns |= {"text": found.texts.of(items), "kept_text": found.texts.of(keepers)}
         yield pa.record_batch(columns | _places(found, "", items) | _places(found, "kept", keepers))
 
 

@@ -132,6 +132,7 @@ def check_supported(config: Config) -> None:
         "unit": config.unit != "document",
         "report_by": config.report_by is not None,
         "within": config.within,
+        "with_text": config.with_text,
         "only_against": config.only_against,
         "against_column": config.against_columns != config.columns,
         "against_id": config.against_id is not None,
