@@ -15,7 +15,7 @@ from lookalike.engines.local.pipeline import Found
 from lookalike.engines.local.result_tables import ids_of
 from lookalike.engines.local.specimens import Specimens
 from lookalike.items.from_rows import ItemPiece
-from lookalike.report.explain import compare_texts
+from lookalike.report.explain import aligned_words
 from lookalike.threads.ordered import ordered_map
 from lookalike.types import BoolArray, F64Array, I64Array
 
@@ -132,12 +132,10 @@ def _ids(found: Found, items: list[int]) -> list[Any]:
 
 
 def _marks(found: Found, a: str, b: str) -> tuple[list[list[int]], list[list[int]]]:
-    """The ranges of characters that two items share, where what is shown of them can tell."""
+    """The ranges of characters that two items share, where what is shown of them can tell; of texts, place by place."""
     form = found.items.traits
     if form.is_text:
-        one, two = a.encode("utf-8", "replace"), b.encode("utf-8", "replace")
-        compared = compare_texts(one, two, found.config.shingle)
-        return _of_bytes(one, compared.shared_a), _of_bytes(two, compared.shared_b)
+        return aligned_words(a, b)
     if form.name == "bits":
         same = np.array([x == y != " " for x, y in zip(a, b, strict=False)], np.bool_)
         return _ranges(same), _ranges(same)
@@ -153,12 +151,6 @@ def _shared(text: str, other: str) -> list[list[int]]:
     starts = np.cumsum([0, *(len(element) + 2 for element in elements)]).tolist()
     places = zip(elements, pairwise(starts), strict=True)
     return [[begin, end - 2] for element, (begin, end) in places if element in there]
-
-
-def _of_bytes(text: bytes, marks: BoolArray) -> list[list[int]]:
-    """Marked bytes of a UTF-8 text as ranges of characters."""
-    # A character begins at every byte that is no continuation.
-    return _ranges(marks[(np.frombuffer(text, np.uint8) & 0xC0) != 0x80])
 
 
 def _ranges(marks: BoolArray) -> list[list[int]]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lookalike.report.page.markup import Markup, cut, first_difference, join, marked, name, tag, visible
+from lookalike.report.page.markup import Markup, cut, differing, first_difference, join, name, tag, visible
 from tests.report.page.example import HOSTILE
 from tests.report.page.outline import Outline
 
@@ -55,26 +57,32 @@ def test_control_characters_are_seen() -> None:
 
 
 @given(TEXTS, RANGES)
-def test_exactly_the_characters_inside_a_range_are_marked(text: str, ranges: list[tuple[int, int]]) -> None:
-    outline = Outline(tag("div", marked(text, ranges, 0, 10_000)))
+def test_exactly_the_words_outside_of_all_ranges_are_marked(text: str, ranges: list[tuple[int, int]]) -> None:
+    """From the first letter or digit between two ranges to the last one."""
+    outline = Outline(tag("div", differing(text, ranges, 0, 10_000)))
     inside = {place for low, high in ranges for place in range(max(0, low), min(len(text), high))}
+    expected = ["d"] * len(text)
+    for apart, places in groupby(range(len(text)), key=lambda place: place not in inside):
+        letters = [place for place in places if apart and visible(text)[place].isalnum()]
+        if letters:
+            expected[letters[0] : letters[-1] + 1] = "m" * (letters[-1] + 1 - letters[0])
     by_element = "".join(element[0] * len(data) for element, data in outline.texts)
-    assert by_element == "".join("m" if place in inside else "d" for place in range(len(text)))
+    assert by_element == "".join(expected)
     assert outline.text == visible(text)
 
 
 @pytest.mark.parametrize("marks", [[None], ["ab"], [[1]], [["a", "b"]], [[0.5, 2.5]], [[None, 3]], [[1, 2, 3]]])
-def test_marks_that_are_no_ranges_mark_nothing(marks: list[object]) -> None:
-    assert marked("some text", marks, 0, 100) == "some text"
+def test_ranges_that_are_none_share_nothing(marks: list[object]) -> None:
+    assert differing("some text.", marks, 0, 100) == tag("mark", "some text") + "."
 
 
 def test_a_window_says_what_it_leaves_out_on_both_sides() -> None:
-    shown = Outline(tag("div", marked("a" * 10 + "b" * 10 + "c" * 30, [[5, 15]], 10, 10))).text
+    shown = Outline(tag("div", differing("a" * 10 + "b" * 10 + "c" * 30, [[5, 15]], 10, 10))).text
     assert shown == " … 10 more characters … " + "b" * 10 + " … 30 more characters … "
 
 
 def test_a_window_beyond_the_text_leaves_all_of_it_out() -> None:
-    assert Outline(tag("div", marked("abc", [[0, 3]], 10, 10))).text == " … 3 more characters … "
+    assert Outline(tag("div", differing("abc", [[0, 3]], 10, 10))).text == " … 3 more characters … "
 
 
 def test_the_first_difference_is_a_letter_or_digit_outside_all_ranges() -> None:

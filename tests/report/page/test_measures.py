@@ -202,8 +202,8 @@ def test_sets_and_bits_mark_what_they_share() -> None:
     pair = report("hamming")["sample_pairs"][0]
     for begin, end in pair["marks_a"]:
         assert pair["a"]["text"][begin:end] == pair["b"]["text"][begin:end]
-    assert "What both items share is " in shown("hamming").text
-    assert "marked" not in shown("cosine").text
+    assert "What only one of the two has is " in shown("hamming").text
+    assert "is marked" not in shown("cosine").text
 
 
 def test_items_that_cannot_be_compared_are_counted_and_named() -> None:

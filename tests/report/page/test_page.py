@@ -141,7 +141,10 @@ def test_nothing_in_the_page_reaches_outside(made: str) -> None:
 
 def test_the_elements_of_a_page_are_the_same_whatever_its_texts_say() -> None:
     harmless = {text: "x" * len(text) for text in HOSTILE}
-    assert Outline(page(replaced(hostile_report(), harmless))).elements == Outline(HOSTILE_PAGE).elements
+    pages = page(replaced(hostile_report(), harmless)), HOSTILE_PAGE
+    # Which words differ, and so are marked, goes by the texts.
+    plain, hostile = ([each for each in Outline(one).elements if each != "mark"] for one in pages)
+    assert plain == hostile
 
 
 def test_hostile_texts_are_there_to_be_read() -> None:

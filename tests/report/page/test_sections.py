@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -172,14 +173,16 @@ def test_clusters_show_the_kept_item_and_how_many_more_there_are() -> None:
     assert "documents, 10.2% of all" in shown(largest_clusters(big)).text
 
 
-def test_pairs_stand_side_by_side_with_what_they_share_marked() -> None:
+def test_pairs_stand_side_by_side_with_their_differences_marked() -> None:
     report = rich_report()
     outline = shown(sample_pairs(report))
     assert outline.elements.count("article") == 24
     pair = report["sample_pairs"][0]
-    marked = "".join(data for element, data in outline.texts if element == "mark")
-    for low, high in pair["marks_a"]:
-        assert pair["a"]["text"][low:high] in marked
+    marked = [data for element, data in outline.texts if element == "mark"]
+    text, shared = pair["a"]["text"], {place for low, high in pair["marks_a"] for place in range(low, high)}
+    apart = [each for each in re.finditer(r"\w+", text) if not shared & set(range(*each.span()))]
+    assert apart and all(any(each.group() in piece for piece in marked) for each in apart[:5])
+    assert not any(text[low:high] in piece for piece in marked for low, high in pair["marks_a"])
     assert [value for element, name, value in outline.attributes if (element, name) == ("details", "open")] == [""] * 3
 
 

@@ -1,6 +1,6 @@
 """The report of a run as one page to look at: `page(report)` makes `report.html` from the data of `report.json`.
 
-    markup     tags that escape whatever is not markup already, and texts with their shared parts marked
+    markup     tags that escape whatever is not markup already, and texts with their differences marked
     fields     reads the data, in which anything may be absent
     numbers    figures for people
     palette    the colours, light and dark

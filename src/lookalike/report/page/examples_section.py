@@ -1,4 +1,4 @@
-"""Items to look at: the largest clusters, and pairs side by side with what they share marked."""
+"""Items to look at: the largest clusters, and pairs side by side with their differences marked."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from lookalike.report.page.fields import Fields, count, record, records, words
 from lookalike.report.page.headline import unit
 from lookalike.report.page.layout import Section
-from lookalike.report.page.markup import Markup, cut, first_difference, foldout, join, marked, name, tag
+from lookalike.report.page.markup import Markup, cut, differing, first_difference, foldout, join, name, tag
 from lookalike.report.page.measure import of_text, told, told_of
 from lookalike.report.page.numbers import NONE, of_all, whole
 
@@ -40,9 +40,7 @@ def sample_pairs(report: Fields) -> Section | None:
     folded = [_pair(report, each, open=place < _OPEN_PAIRS) for place, each in enumerate(pairs)]
     lead: str = "From the least alike pair on; long items are cut."
     if any(_marks(each, side) for each in pairs for side in ("marks_a", "marks_b")):
-        own = tag("span", "stands out", class_="own")
-        both = "texts" if of_text(report) else "items"
-        lead = join([f"What both {both} share is ", tag("mark", "marked"), ", what only one of them has ", own, "."])
+        lead = join([lead, " What only one of the two has is ", tag("mark", "marked"), "."])
     return Section("pairs", "Sample pairs", tag("div", *folded, class_="folds"), lead)
 
 
@@ -94,12 +92,13 @@ def _pair(report: Fields, pair: Fields, *, open: bool) -> Markup:
             tag("bdi", _snippet(words(a, "text")), class_="snippet"),
         ]
     )
-    class_ = _style(report) + (" compared" if any(marks for _, marks in sides) or of_text(report) else "")
-    shown = [
-        tag("article", tag("p", _where(item), class_="who"), tag("div", text, class_=class_, dir="auto"))
-        for item, marks in sides
-        for text in [marked(words(item, "text"), marks, start, _PAIR_TEXT)]
-    ]
+    compared = any(marks for _, marks in sides) or of_text(report)
+    shown = []
+    for item, marks in sides:
+        text = words(item, "text")
+        body = differing(text, marks if compared else [[0, len(text)]], start, _PAIR_TEXT)
+        head = tag("p", _where(item), class_="who")
+        shown.append(tag("article", head, tag("div", body, class_=_style(report), dir="auto")))
     return foldout(summary, tag("div", *shown, class_="halves"), open=open)
 
 

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from itertools import pairwise
 
-__all__ = ["Markup", "cut", "first_difference", "foldout", "join", "marked", "name", "tag", "visible"]
+__all__ = ["Markup", "cut", "differing", "first_difference", "foldout", "join", "name", "tag", "visible"]
 
 _VOID = {"br", "link", "meta"}
 _SHAPES = {"circle", "line", "path", "polygon", "polyline", "rect"}
@@ -74,18 +74,28 @@ def foldout(summary: str, *inside: str | None, open: bool = False, class_: str |
     return tag("details", tag("summary", summary), *inside, open=open, class_=class_)
 
 
-def marked(text: str, marks: Sequence[object], start: int, limit: int) -> Markup:
-    """`limit` characters of the text from `start`, its marked ranges in `mark`, what is left out said."""
+def differing(text: str, shared: Sequence[object], start: int, limit: int) -> Markup:
+    """`limit` characters of the text from `start`, words outside of shared ranges in `mark`, what is left out said."""
     start = min(start, len(text))
     stop = min(len(text), start + limit)
     shown = visible(text[start:stop])
-    inside = [(low - start, high - start) for low, high in _ranges(marks, start, stop)]
+    inside = [(low - start, high - start) for low, high in _ranges(shared, start, stop)]
     edges = [edge for each in inside for edge in each]
     pieces: list[str | None] = [_left_out(start)]
     for number, (low, high) in enumerate(pairwise([0, *edges, len(shown)])):
         piece = shown[low:high]
-        pieces.append(tag("mark", piece) if piece and number % 2 else piece)
+        apart = number % 2 == 0 and any(letter.isalnum() for letter in piece)
+        if apart:
+            # Spaces and stops beside a word are no part of the difference.
+            first, last = (next(at for at in way if piece[at].isalnum()) for way in _both_ways(len(piece)))
+            pieces += [piece[:first], tag("mark", piece[first : last + 1]), piece[last + 1 :]]
+        else:
+            pieces.append(piece)
     return join([*pieces, _left_out(len(text) - stop)])
+
+
+def _both_ways(count: int) -> tuple[range, range]:
+    return range(count), range(count - 1, -1, -1)
 
 
 def first_difference(text: str, marks: Sequence[object]) -> int | None:
