@@ -53,6 +53,8 @@ class Config:
     keep: str | Callable[[dict[str, Any]], Any]
     exact: bool
     unit: str
+    min_words: int
+    min_count: int
     seed: int
     threads: int
     id: str | None
@@ -151,6 +153,10 @@ def _check_together(options: ConfigOptions) -> None:
     if options["only_against"] and (options["keep"] != "first" or options["cluster"] != "representative"):
         name = "keep" if options["keep"] != "first" else "cluster"
         raise OptionError(f"{name} is about near-duplicates inside the input, which only_against leaves alone")
+    if options["min_words"] and unit == "document":
+        raise OptionError("min_words is about paragraphs and lines: it goes with unit (--unit)")
+    if options["min_count"] > 2 and options["only_against"]:
+        raise OptionError("min_count is about repeats inside the input, which only_against leaves alone")
     if isinstance(options["keep"], str):
         allowed.name("keep", options["keep"])
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lookalike.errors import InputError
-from lookalike.items.units import cut_texts, rewritten, split_units, units_of
+from lookalike.items.units import cut_texts, has_words, rewritten, split_units, units_of
 
 some_text = st.text(st.sampled_from("ab \t\r\n\f\u2028\u00a0é"), max_size=40)
 
@@ -79,10 +79,10 @@ def test_texts_that_lose_nothing_stay_as_they_are_and_the_others_lose_their_own(
 
 def test_texts_of_which_no_unit_is_wanted_are_not_cut() -> None:
     texts = ["a\nb", None, "c\nd\n"]
-    units, text_of = cut_texts(texts, "line")
+    units, text_of, _ = cut_texts(texts, "line")
     assert (units.to_pylist(), text_of.tolist()) == (["a", "b", "c", "d"], [0, 0, 2, 2])
     known = np.array([2, 0, 2]), np.array([False, False, True])
-    units, text_of = cut_texts(texts, "line", known)
+    units, text_of, _ = cut_texts(texts, "line", known)
     assert (units.to_pylist(), text_of.tolist()) == (["", "", "c", "d"], [0, 0, 2, 2])
     with pytest.raises(InputError, match="changed"):
         cut_texts(["a"], "line", (np.array([2]), np.array([True])))
@@ -92,3 +92,28 @@ def test_texts_of_which_no_unit_is_wanted_are_not_cut() -> None:
 def test_a_text_with_other_paragraphs_than_were_decided_on_is_not_cut(kept: list[bool]) -> None:
     with pytest.raises(InputError, match="has changed since this run first read it"):
         left("one\n\ntwo\n", "paragraph", *kept)
+
+
+def test_units_of_few_words_are_no_items_and_stay() -> None:
+    texts = ["NAME\n\na long paragraph of words\n\nSEE ALSO\n\nanother one of words", None, "短い文 です\n\nNAME"]
+    units, text_of, left_out = cut_texts(texts, "paragraph", least=4)
+    assert units.to_pylist() == ["a long paragraph of words", "another one of words", "短い文 です"]
+    assert (text_of.tolist(), left_out) == ([0, 0, 2], 3)
+    column, kept = pa.array(texts), np.array([False, True, False])
+    assert rewritten(column, "paragraph", kept, text_of, 4).to_pylist() == [
+        "NAME\n\nSEE ALSO\n\nanother one of words",
+        None,
+        "NAME",
+    ]
+    # What was cut before is cut again, and held against what there was.
+    counts = np.array([2, 0, 1])
+    again, _, _ = cut_texts(texts, "paragraph", (counts, np.array([True, False, False])), 4)
+    assert again.to_pylist() == ["a long paragraph of words", "another one of words", ""]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"), [("", 0), ("one", 1), ("one, two; three", 3), ("...", 0), ("雲端計算", 4), ("don't", 2)]
+)
+def test_words_are_counted(text: str, words: int) -> None:
+    assert [has_words(text, least) for least in range(2, 7)] == [words >= least for least in range(2, 7)]
+    assert has_words(text, 0) and has_words(text, 1)

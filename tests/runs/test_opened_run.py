@@ -355,7 +355,7 @@ SPOILED: dict[str, tuple[Callable[[Path], Any], str]] = {
     "a file": (to_file, r"run is a file, no run"),
     "another folder": (
         to_empty,
-        r"run is no folder of a run: there is no run\.json in it; dedup -o FOLDER makes one",
+        r"run is no folder of a run: there is no run\.json in it; -o FOLDER makes one",
     ),
     "unfinished": (unfinish, r"run holds a run that is not finished: go on with it \(--resume\) first"),
     "with work": (leave_work, r"run holds a run that is not finished: go on with it \(--resume\) first"),

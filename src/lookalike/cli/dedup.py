@@ -66,7 +66,8 @@ def _run(task: Job, given: DedupCommand, *, to_folder: bool) -> None:
             title = f"removed {result.report['unit']}s (nothing is written without -o)"
             scale = result.found.config.scale
             order = "descending" if scale.is_distance else "ascending"
-            show_table(result.removed.sort_by([(scale.column, order)]), title=title)
+            removed = result.removed.sort_by([(scale.column, order)])
+            show_table(removed, title=title, whole="-o FOLDER")
         report = result.report
     if json:
         print_json(report | {"seconds": elapsed(), "output": spelled(str(output)) if output else None})

@@ -348,6 +348,13 @@ def by_measure(found: Summed) -> str:
     return "" if words.startswith((">", "<")) else f" at {words}"
 
 
+def _folded(counts: Counts, report: Mapping[str, Any]) -> str:
+    """How matches add up to pairs, where identical items were compared as one."""
+    if not counts.identical or report["pairs"] == counts.matches:
+        return ""
+    return f"; {counts.matches:,} matched, {counted(report['pairs'], 'pair')} with copies, which are compared as one"
+
+
 def summary(found: Summed, headline: str, report: dict[str, Any], *, quiet: bool) -> None:
     """What was found, how sure that is, and everything that was skipped or replaced."""
     counts, config, planned = found.counts, found.config, found.plan
@@ -363,7 +370,7 @@ def summary(found: Summed, headline: str, report: dict[str, Any], *, quiet: bool
         shape = planned.shape
         say(
             f"  {shape}, planned recall {planned.expected_recall:.4f} at the threshold; "
-            f"{counted(counts.candidates, 'candidate')}{below}"
+            f"{counted(counts.candidates, 'candidate')}{below}{_folded(counts, report)}"
         )
         if planned.expected_recall < 0.5:
             say(
@@ -389,6 +396,8 @@ def summary(found: Summed, headline: str, report: dict[str, Any], *, quiet: bool
         (counts.invalid_utf8, "with invalid UTF-8, replaced by U+FFFD"),
         (counts.html_fallback, "without a main text: all visible text counts"),
         (counts.emptied_items, "of which all shingles stand in too many documents"),
+        (counts.few_words, f"with fewer than {config.min_words} words, left as they are"),
+        (counts.seldom, f"repeated fewer than {config.min_count} times, left as they are"),
     ]
     noun = "item" if config.unit == "document" else config.unit
     for number, what in notes:

@@ -213,7 +213,7 @@ def _show(verb: str, result: Any) -> None:
         return show_table(result.table.orderBy(*order).limit(SHOWN_ROWS).toArrow(), title="the largest clusters")
     removed = result.removed.orderBy(functions.col(scale.column)).limit(SHOWN_ROWS).toArrow()
     title = f"removed {result.report['unit']}s (nothing is written without -o)"
-    return show_table(removed, title=title, of=result.report["removed"])
+    return show_table(removed, title=title, of=result.report["removed"], whole="-o FOLDER")
 
 
 def _headline(

@@ -134,8 +134,13 @@ def _cell(value: object) -> str:
     return f"{value:.4f}" if value >= 0.01 or value == 0.0 else f"{value:.4g}"
 
 
-def show_table(table: pa.Table, *, title: str, rows: int = SHOWN_ROWS, of: int | None = None) -> None:
-    """The first rows of a table on standard output, and how many more there are; `of` all if it is not the whole."""
+def show_table(
+    table: pa.Table, *, title: str, rows: int = SHOWN_ROWS, of: int | None = None, whole: str = "-o FILE"
+) -> None:
+    """The first rows of a table on standard output, and how many more there are; `of` all if it is not the whole.
+
+    `whole` is the option that writes all of it.
+    """
     import pyarrow as pa
     from rich.table import Table
     from rich.text import Text
@@ -155,4 +160,4 @@ def show_table(table: pa.Table, *, title: str, rows: int = SHOWN_ROWS, of: int |
     console.print(shown)
     total = table.num_rows if of is None else of
     if total > rows:
-        console.print(f"… and {total - rows:,} more; -o FILE writes them all")
+        console.print(f"… and {total - rows:,} more; {whole} writes them all")

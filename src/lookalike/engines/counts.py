@@ -25,6 +25,9 @@ class Counts:
     # Shingles left out because they stand in too many documents, once for each document, and items left without any.
     dropped_shingles: int = 0
     emptied_items: int = 0
+    # Paragraphs or lines of too few words to be items, and items that are repeated too seldom to be removed.
+    few_words: int = 0
+    seldom: int = 0
     skipped_rows: int = 0
     # Items of the collection that was compared against.
     references: int = 0

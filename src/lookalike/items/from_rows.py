@@ -47,6 +47,8 @@ class ItemBatch:
     null: int
     batch: Batch
     groups: U64Array | None = None
+    # How many units have too few words to be items.
+    few_words: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,8 @@ class Items:
     kind: str
     # Only items with the same value in this column are compared.
     group_by: str | None = None
+    # Paragraphs and lines of fewer words are no items.
+    min_words: int = 0
 
     @property
     def form(self) -> str:
@@ -157,8 +161,8 @@ class Items:
             cut = np.zeros(batch.rows.num_rows, np.bool_)
             cut[owners[wanted[begin:end]]] = True
             units = np.bincount(owners, minlength=len(cut)), cut
-        made = make_items(batch.rows, self.recipe, self.columns, self.group_by, units)
-        return ItemBatch(0, made.values, made.rows + batch.first, made.null, batch, made.groups)
+        made = make_items(batch.rows, self.recipe, self.columns, self.group_by, units, self.min_words)
+        return ItemBatch(0, made.values, made.rows + batch.first, made.null, batch, made.groups, made.few_words)
 
     def count_rows(self, on_read: Any = None) -> int:
         """The number of rows; they are read where the source does not tell it."""
@@ -207,7 +211,9 @@ def open_items(source: Source, config: Config) -> Items:
     compared = form_named(form).compared_as or str(config.shingle)
     ids = config.id or source.natural_id
     dimensions = _dimensions(source, columns[0], form) if form_named(form).has_dimensions else None
-    return Items(source, tuple(columns), ids, recipe_of(config, form, dimensions), compared, config.group_by)
+    return Items(
+        source, tuple(columns), ids, recipe_of(config, form, dimensions), compared, config.group_by, config.min_words
+    )
 
 
 def named_columns(given: tuple[str, ...], names: list[str]) -> tuple[str, ...]:

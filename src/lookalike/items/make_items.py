@@ -30,12 +30,14 @@ class MadeItems:
         rows: the row of the batch that each is from, ascending.
         null: how many rows have no value in any of the columns.
         groups: what tells items of different groups apart, where there are groups.
+        few_words: how many units have too few words to be items.
     """
 
     values: pa.Array
     rows: I64Array
     null: int
     groups: U64Array | None = None
+    few_words: int = 0
 
 
 def make_items(
@@ -44,26 +46,28 @@ def make_items(
     columns: Sequence[str] | None = None,
     group_by: str | None = None,
     units: tuple[I64Array, BoolArray] | None = None,
+    min_words: int = 0,
 ) -> MadeItems:
     """The items that these columns hold; those of all columns but that of the groups, where none are named.
 
     `units` are known where rows were cut before: how many there are of each row, and which rows must be cut again; the
-    items of others are empty.
+    items of others are empty. Units of fewer than `min_words` words are none.
     """
+    few_words = 0
     names = [name for name in rows.schema.names if name != group_by] if columns is None else columns
     arrays = [_column(rows, name) for name in names]
     values = arrays[0] if len(arrays) == 1 else _join(arrays)
     if recipe.unit == "document":
         row_of = np.arange(len(values), dtype=np.int64)
     else:
-        values, row_of = cut_texts(python_values(values), recipe.unit, units)
+        values, row_of, few_words = cut_texts(python_values(values), recipe.unit, units, min_words)
     null = arrays[0].null_count
     if len(arrays) > 1:
         null = functools.reduce(pc.and_, [array.is_null() for array in arrays]).true_count
     groups = None
     if group_by is not None:
         groups = hash_cells(_column(rows, group_by), key_of(recipe.seed))[row_of]
-    return MadeItems(values, row_of, null, groups)
+    return MadeItems(values, row_of, null, groups, few_words)
 
 
 def _column(rows: pa.RecordBatch, name: str) -> pa.Array:

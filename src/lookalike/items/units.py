@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 import numpy as np
 import pyarrow as pa
@@ -17,12 +18,15 @@ from lookalike.io.json_text import python_values
 from lookalike.io.reading.watch import changed
 from lookalike.types import BoolArray, I64Array
 
-__all__ = ["as_text", "cut_texts", "rewritten", "split_units", "units_of"]
+__all__ = ["as_text", "cut_texts", "has_words", "rewritten", "split_units", "units_of"]
 
 # One or more blank lines; the indentation of what follows belongs to that. Those at the beginning of a text have a
 # pattern of their own, for one that begins with a line end is looked for ten times as fast.
 _BLANK_LINES = re.compile(r"\n(?:[^\S\n]*\n)+")
 _BLANK_BEGINNING = re.compile(r"(?:[^\S\n]*\n)+")
+# A word, or a character of a script that has no spaces between them.
+_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
+_WORD = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+")
 
 
 def as_text(value: str | bytes | None) -> str:
@@ -74,43 +78,57 @@ def _gaps(text: str) -> Iterator[tuple[int, int]]:
         yield gap.span()
 
 
-def cut_texts(
-    texts: Sequence[str | bytes | None], unit: str, known: tuple[I64Array, BoolArray] | None = None
-) -> tuple[pa.Array, I64Array]:
-    """(units, the text that each is of). `known` has the number of units of each text and whether it has to be cut.
+def has_words(text: str, least: int) -> bool:
+    """Whether a text has at least so many words."""
+    return least <= 1 or sum(1 for _ in islice(_WORD.finditer(text), least)) == least
 
-    The units of one that need not be are empty.
+
+def cut_texts(
+    texts: Sequence[str | bytes | None], unit: str, known: tuple[I64Array, BoolArray] | None = None, least: int = 0
+) -> tuple[pa.Array, I64Array, int]:
+    """(units, the text that each is of, how many are left out for having fewer than `least` words).
+
+    `known` has the number of units of each text and whether it has to be cut. The units of one that need not be are
+    empty.
     """
     units: list[str] = []
+    left_out = 0
     counts = np.zeros(len(texts), np.int64)
     for place, text in enumerate(texts):
         if known is not None and not known[1][place]:
             pieces = [""] * int(known[0][place])
         else:
-            pieces = units_of(as_text(text), unit)
+            found = units_of(as_text(text), unit)
+            pieces = [each for each in found if has_words(each, least)]
+            left_out += len(found) - len(pieces)
             if known is not None and len(pieces) != known[0][place]:
                 raise changed("the text of an item")
         counts[place] = len(pieces)
         units += pieces
-    return pa.array(units, pa.large_string()), np.repeat(np.arange(len(texts)), counts)
+    return pa.array(units, pa.large_string()), np.repeat(np.arange(len(texts)), counts), left_out
 
 
-def rewritten(texts: pa.Array, unit: str, kept: BoolArray, text_of: I64Array) -> pa.Array:
-    """The texts without the units that are not kept; unit i, in order, is of text text_of[i]."""
+def rewritten(texts: pa.Array, unit: str, kept: BoolArray, text_of: I64Array, least: int = 0) -> pa.Array:
+    """The texts without the units that are not kept; unit i, in order, is of text text_of[i].
+
+    Units of fewer than `least` words have no number and stay.
+    """
     out = python_values(texts)
     places = np.unique(text_of[~kept])
     begins, ends = (np.searchsorted(text_of, places + more).tolist() for more in (0, 1))
     for place, begin, end in zip(places.tolist(), begins, ends, strict=True):
-        out[place] = _without(as_text(out[place]), unit, kept[begin:end].tolist())
+        out[place] = _without(as_text(out[place]), unit, kept[begin:end].tolist(), least)
     return pa.array([None if text is None else as_text(text) for text in out], pa.large_string())
 
 
-def _without(text: str, unit: str, kept: list[bool]) -> str:
+def _without(text: str, unit: str, kept: list[bool], least: int) -> str:
     """A text without some units; what follows one up to the next (its line end, the blank lines) goes with it."""
     left: list[str] = []
     number, removed = 0, False
     for piece, is_item in split_units(text, unit):
-        if is_item:
+        if is_item and not has_words(piece, least):
+            removed = False
+        elif is_item:
             if number == len(kept):
                 raise changed("the text of an item")
             removed = not kept[number]

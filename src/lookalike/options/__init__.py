@@ -293,6 +293,18 @@ class Removing(TypedDict, total=False):
         Literal["document", "paragraph", "line"],
         Option("Remove whole documents, or repeated paragraphs or lines inside and across them.", default="document"),
     ]
+    min_words: Annotated[
+        int,
+        Option(
+            "With `unit`: leave paragraphs or lines of fewer words as they are, such as headings.",
+            default=0,
+            check=Whole(0),
+        ),
+    ]
+    min_count: Annotated[
+        int,
+        Option("Remove only what is there at least so often, near-copies included.", default=2, check=Whole(2)),
+    ]
     report_by: Annotated[
         str | None,
         Option("Tell removals by this column instead of by file.", check=allowed.name, panel=EXPERT),

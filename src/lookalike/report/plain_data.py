@@ -341,6 +341,16 @@ def cluster_classes(found: Mapping[int, tuple[int, int]]) -> list[dict[str, int]
     ]
 
 
+def _unexpected(data: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The sources of which it says something that they lost much: with `first`, later files lose to earlier ones."""
+    sources, inputs = data.get("sources", {}), data.get("inputs", [])
+    rows: list[dict[str, Any]] = sources.get("rows", [])
+    spared = {"first": inputs[:1], "last": inputs[-1:]}.get(data.get("keep", ""))
+    if spared is None or sources.get("by") != "file":
+        return rows
+    return [row for row in rows if row["name"] in spared]
+
+
 def _sources(found: Found, kept: BoolArray) -> dict[str, Any]:
     """How much each source lost: by file, or by the value of a column."""
     names, codes = found.sketched.sources(found.items.source)
@@ -403,7 +413,7 @@ def warnings(data: dict[str, Any], *, counts: bool = True) -> list[str]:
         out.append(f"about {data['expected']['memory'] / 1e9:.1f} GB of memory were needed; {more_memory(over)}")
     out += [
         f"{source['name']} lost {source['removed'] / source['items']:.0%} of its items"
-        for source in data.get("sources", {}).get("rows", [])
+        for source in _unexpected(data)
         if source["items"] >= _FEW and source["removed"] > 0.5 * source["items"]
     ]
     if data.get("largest_cluster", 0) > 0.05 * items and not few:

@@ -47,7 +47,7 @@ __all__ = ["PAGE", "REPORT", "RUN", "TABLES", "Run"]
 
 REPORT, PAGE, RUN = "report.json", "report.html", "run.json"
 # The tables that a run of each kind leaves.
-TABLES = {"dedup": ("removed", "clusters", "pairs"), "clusters": ("clusters",), "pairs": ("pairs",)}
+TABLES = {"dedup": ("removed", "pairs", "clusters"), "clusters": ("clusters",), "pairs": ("pairs",)}
 _MARK, _WORK = ".lookalike.json", "work"
 _KEPT = "kept"
 

@@ -236,7 +236,9 @@ class Dedup(_Result):
         place = batch.rows.schema.get_field_index(name)
         first, end = np.searchsorted(self._rows, [batch.first, batch.first + batch.rows.num_rows])
         text_of = self._rows[first:end] - batch.first
-        texts = rewritten(batch.rows.column(place), found.config.unit, self._kept_items[first:end], text_of)
+        texts = rewritten(
+            batch.rows.column(place), found.config.unit, self._kept_items[first:end], text_of, found.config.min_words
+        )
         texts = texts.cast(batch.rows.schema.field(place).type)
         return replace(batch, rows=batch.rows.set_column(place, batch.rows.schema.field(place), texts))
 

@@ -19,7 +19,7 @@ from lookalike.items.collection import Collection
 from lookalike.scale import Scale
 from lookalike.types import BoolArray, F64Array, I64Array, U32Array
 
-__all__ = ["Clustering", "best_copies", "cluster", "in_keep_order", "keep_rank", "removed_across"]
+__all__ = ["Clustering", "best_copies", "cluster", "in_keep_order", "keep_rank", "removed_across", "without_seldom"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +69,17 @@ def cluster(
     of_item = best[keeper[leader]]
     own = keeper[leader] == leader
     return Clustering(of_item.astype(np.uint32), np.where(own, config.scale.identical, similarity[leader]))
+
+
+def without_seldom(clustering: Clustering, config: Config) -> tuple[Clustering, int]:
+    """The same without clusters of fewer than `min_count` items, whose items all stay; how many would have gone."""
+    few = clustering.sizes[clustering.keeper] < config.min_count
+    seldom = few & ~clustering.kept
+    if not seldom.any():
+        return clustering, 0
+    keeper = np.where(few, np.arange(len(few), dtype=np.uint32), clustering.keeper)
+    similarity = np.where(few, config.scale.identical, clustering.similarity)
+    return Clustering(keeper, similarity), int(seldom.sum())
 
 
 def removed_across(config: Config, folds: Folds, matches: Matches) -> Clustering:

@@ -70,7 +70,10 @@ class Matched:
             if clustering is not None:
                 kept, keeper = clustering.kept, clustering.keeper
                 stayed = (kept[left] & kept[right]) | (keeper[left] == right) | (keeper[right] == left)
-        kept_items = None if clustering is None else int(clustering.kept[folds.references :].sum())
+        kept_items = None
+        # What is repeated too seldom stays, so near-duplicates of kept items are no news.
+        if clustering is not None and not self.counts.seldom:
+            kept_items = int(clustering.kept[folds.references :].sum())
         return Evidence(
             self.counts, self.tally, self.own_pairs, folds.within, self.missed, different, stayed, kept_items,
             {} if audited is None else self._partners(audited), folds.wanted is Wanted.ACROSS,

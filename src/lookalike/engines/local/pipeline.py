@@ -21,7 +21,7 @@ from lookalike.cluster.keep import parse_keep
 from lookalike.collide.fold import Wanted
 from lookalike.config import Config, check_options
 from lookalike.engines.counts import Counts
-from lookalike.engines.local.cluster_matches import best_copies, cluster, keep_rank, removed_across
+from lookalike.engines.local.cluster_matches import best_copies, cluster, keep_rank, removed_across, without_seldom
 from lookalike.engines.local.comparing import comparing_for
 from lookalike.engines.local.frequency_pass import count_frequencies
 from lookalike.engines.local.item_texts import ItemTexts, texts_of
@@ -204,6 +204,7 @@ class _LocalRun:
                 clustering = removed_across(config, folds, matches)
             elif run.verb != "pairs":
                 clustering = cluster(config, folds, rank, matches, comparing.lead_again, comparing.similarity, met)
+                clustering, counts.seldom = without_seldom(clustering, config)
                 self._lap("clustering")
             counts.unexamined_items += comparing.unexamined
         finally:

@@ -397,6 +397,7 @@ class _Passing:
             counts.items += len(done.sketch)
             counts.rows += rows
             counts.null += batch.null
+            counts.few_words += batch.few_words
             counts.empty += done.empty
             counts.short += done.items.short
             counts.invalid_utf8 += done.items.invalid

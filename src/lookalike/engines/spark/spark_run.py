@@ -133,6 +133,8 @@ def check_supported(config: Config) -> None:
         "report_by": config.report_by is not None,
         "within": config.within,
         "with_text": config.with_text,
+        "min_words": config.min_words > 0,
+        "min_count": config.min_count > 2,
         "only_against": config.only_against,
         "against_column": config.against_columns != config.columns,
         "against_id": config.against_id is not None,

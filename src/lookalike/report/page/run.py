@@ -29,6 +29,8 @@ _COUNTS = (
     ("html_broken", "of them, pages that failed", "could not be parsed"),
     ("dropped_shingles", "shingles left out", "they stand in too many documents"),
     ("emptied_items", "emptied items", "all their shingles stand in too many documents"),
+    ("few_words", "of few words", "paragraphs or lines with too few words to be removed"),
+    ("seldom", "repeated seldom", "like others, but too few of them to be removed"),
     ("skipped_rows", "rows skipped", "could not be read"),
     ("references", "references", "items of the collection that was compared against"),
     ("identical", "identical copies", "of an earlier item, folded into one before the comparison"),
