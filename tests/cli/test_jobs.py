@@ -45,7 +45,9 @@ def test_pairs_are_written_in_every_format(run: Run, docs: Path, tmp_path: Path,
     about = "of the pairs with Jaccard >= 0.8 on word:5"
     assert second == f"  found 3 pairs; recall 1 (every pair was compared) {about}; precision 1 (all verified)"
     shape = "every pair compared, planned recall 1.0000 at the threshold"
-    assert third == f"  {shape}; 1 candidate, 0 of them below the threshold"
+    assert (
+        third == f"  {shape}; 1 candidate, 0 of them below the threshold; 1 matched, 3 pairs counting identical items"
+    )
     assert fourth == "  1 item with the same set as an earlier one"
     assert fifth == "  1 item shorter than word:5 (one shingle, the whole)"
 

@@ -352,7 +352,7 @@ def _folded(counts: Counts, report: Mapping[str, Any]) -> str:
     """How matches add up to pairs, where identical items were compared as one."""
     if not counts.identical or report["pairs"] == counts.matches:
         return ""
-    return f"; {counts.matches:,} matched, {counted(report['pairs'], 'pair')} with copies, which are compared as one"
+    return f"; {counts.matches:,} matched, {counted(report['pairs'], 'pair')} counting identical items"
 
 
 def summary(found: Summed, headline: str, report: dict[str, Any], *, quiet: bool) -> None:
