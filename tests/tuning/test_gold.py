@@ -37,9 +37,8 @@ def test_precision_recall_and_f1_are_those_of_sets() -> None:
             assert 0.0 <= low <= share + 1e-12 and share - 1e-12 <= high <= 1.0
 
 
-def test_the_interval_of_f1_holds_the_true_one_as_often_as_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_interval_of_f1_holds_the_true_one_as_often_as_it_says() -> None:
     """Of 400 collections of 300 pairs that are found or not, and true or not, with known chances."""
-    monkeypatch.setattr("lookalike.tuning.gold.STEPS", np.array([0.5]))
     rng = np.random.default_rng(1)
     held, trials, n = 0, 400, 300
     found_true, found_false, missed = 0.6, 0.2, 0.2
@@ -50,7 +49,7 @@ def test_the_interval_of_f1_holds_the_true_one_as_often_as_it_says(monkeypatch: 
         ids = list(range(2 * n))
         gold = read_gold([(int(a), int(a) + 1) for a in left[kind != 1]], ids, None)
         there = kind != 2
-        [one] = agreements(gold, left[there], left[there] + 1, np.full(there.sum(), 0.7), 2 * n)
+        [one] = agreements(gold, left[there], left[there] + 1, np.full(there.sum(), 0.7), 2 * n, np.array([0.5]))
         held += one.f1_interval[0] <= expected <= one.f1_interval[1]
     # Four standard deviations of a share of 0.95 among 400.
     assert held / trials == pytest.approx(0.95, abs=4 * np.sqrt(0.95 * 0.05 / trials))

@@ -153,3 +153,31 @@ def test_on_the_command_line(run: Run, tmp_path: Path, monkeypatch: pytest.Monke
     picture = Path("p.svg").read_text()
     assert picture.startswith("<svg ") and picture.count("<polyline") == 3 and "proposal: --shingle" in picture
     assert "the picture must end in .svg" in run("tune", "records.jsonl", "--plot", "p.png").error
+
+
+def test_every_measure_of_text_has_a_length_and_few_items_an_answer() -> None:
+    table, _ = records(families=30)
+    for measure in ("cosine", "weighted-jaccard", "containment"):
+        assert lookalike.tune(table, id="id", measure=measure).options["measure"] == measure
+    for texts in (["a b c"], ["a b c", "a b c"], ["a b c", "x y z"]):
+        assert 0.0 < lookalike.tune(texts, shingle="word:1").threshold < 1.0
+
+
+def test_columns_of_two_collections_may_have_other_names_and_rows_that_are_left_out_are_told() -> None:
+    table, _ = records(families=30)
+    other = table.rename_columns(["id", "body"])
+    found = lookalike.tune(table, against=other, id="id")
+    texts = dict(zip(table["id"].to_pylist(), table["text"].to_pylist(), strict=True))
+    assert all(row["item_b"] == texts[row["b"]] for row in found.table.to_pylist())
+    assert lookalike.tune(table, id="id", limit=20).notes == [
+        "only the first 20 rows were read: limit (--limit) reads more"
+    ]
+    assert lookalike.tune(table, id="id").notes == []
+
+
+def test_thresholds_that_lists_do_not_reach_are_not_held_against_a_truth() -> None:
+    """Of a hundred copies of one text no list of forty tells how many there are, but with the truth it is longer."""
+    texts = {f"t{number}": "the same text again and again" for number in range(100)} | {"u": "another one"}
+    truth = [("t0", "t1")]
+    found = lookalike.tune(texts, truth=truth, shingle="word:1")
+    assert all(each.pairs == 100 * 99 / 2 for each in found.trial.agreements)

@@ -44,8 +44,9 @@ class SearchedItems:
 
     judge: Judge
     ids: Ids
-    # The row of each in its source.
+    # The row of each in its source, and the columns that it was made of.
     rows: I64Array
+    columns: tuple[str, ...]
     bad: int
     empty: int
     examples: list[str]
@@ -142,7 +143,7 @@ def read_items(
     empty = ids.rows - len(good) - bad
     if len(good) < ids.rows:
         ids = Ids(len(good), pa.chunked_array([ids.of(good)]))
-    return SearchedItems(judge, ids, good, bad, empty, examples, *gathered.finish())
+    return SearchedItems(judge, ids, good, items.columns, bad, empty, examples, *gathered.finish())
 
 
 def _ordered(sets: Sets) -> Sets:

@@ -115,13 +115,15 @@ def _two(truth: Iterable[Any]) -> Iterable[tuple[Any, Any]]:
         yield pair[0], pair[1]
 
 
-def agreements(gold: Gold, left: I64Array, right: I64Array, scores: F64Array, items: int) -> list[Agreement]:
-    """How well each of STEPS agrees with the truth, of pairs that are given as those of the truth, each once."""
+def agreements(
+    gold: Gold, left: I64Array, right: I64Array, scores: F64Array, items: int, steps: F64Array = STEPS
+) -> list[Agreement]:
+    """How well thresholds agree with the truth, of pairs that are given as those of the truth, each once."""
     keys = (gold.left << 32) | gold.right
     true: BoolArray = np.isin((left << 32) | right, keys)
     ends = np.zeros(items)
     np.add.at(ends, gold.left, 1.0)
-    return [_agreement(float(step), scores >= step, true, left, ends) for step in STEPS]
+    return [_agreement(float(step), scores >= step, true, left, ends) for step in steps]
 
 
 def _agreement(step: float, found: BoolArray, true: BoolArray, left: I64Array, ends: F64Array) -> Agreement:

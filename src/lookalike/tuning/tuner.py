@@ -38,6 +38,8 @@ _TRIED_FOR_LONG = ("word:5", "word:3", "char:9")
 _COUNTED = 500
 # Neighbours of an item, and how many where that does not reach below what is alike; for how large a share of the items.
 _NEIGHBOURS, _MORE_NEIGHBOURS, _FULL, _LOW = 40, 500, 0.05, 0.3
+# The share of the lists that must reach below a threshold for it to be held against a truth.
+_WHOLE = 0.99
 # Pairs that are drawn from an item's first 4 neighbours, first 8, and so on, to be compared with each other.
 _DRAWN = 24
 # Pairs at random, and how alike they may be before everything is.
@@ -88,6 +90,8 @@ class Tuning(Tabular):
     truth: int | None
     unknown: int
     pairs: pa.Table
+    # How many rows were read, if there may be more of them.
+    cut_at: int | None = None
 
     @property
     def table(self) -> pa.Table:
@@ -138,6 +142,8 @@ class Tuning(Tabular):
             for each in self.trials
             if each.alike > _ALIKE
         ]
+        if self.cut_at is not None:
+            out.append(f"only the first {self.cut_at:,} rows were read: limit (--limit) reads more")
         if self.unknown:
             out.append(f"{counted(self.unknown, 'pair')} of the truth left out: an id is not in the input")
         return out
@@ -199,6 +205,7 @@ def find_tuning(
         trials, chosen, len(best.looked.asked), len(best.own), words, items.traits.noun,
         best.looked.search.config.scale.measure, None if gold is None else len(gold),
         0 if gold is None else gold.unknown, best.examples(threshold),
+        options["limit"] if best.looked.rows == options["limit"] else None,
     )  # fmt: skip
 
 
@@ -209,7 +216,7 @@ _READING = ("format", "limit")
 
 def _words(items: Items) -> float:
     """How many different words a text has in the middle."""
-    recipe = replace(items.recipe, shingle=make_config(shingle="word:1").shingle, measure="jaccard")
+    recipe = replace(items.recipe, shingle=make_config(shingle="word:1").shingle, measure="jaccard", weights=None)
     batch = next(items.batches(most=_COUNTED))
     return float(np.median(represent_batch(batch.values, None, recipe).sizes))
 
@@ -235,6 +242,11 @@ class _Looked:
     def among(self) -> bool:
         """Whether the items are held against each other."""
         return self.asked is self.base
+
+    @property
+    def rows(self) -> int:
+        """How many rows the items are from."""
+        return len(self.asked) + self.asked.bad + self.asked.empty
 
     def gold(self, truth: Any) -> Gold:
         ids = self.asked.ids.of(np.arange(len(self.asked))).to_pylist()
@@ -275,7 +287,9 @@ class _Neighbours:
         left, right = rng.integers(0, len(base), (2, _RANDOM))
         apart = left != right
         alike = self.looked.search.similarities(left[apart], right[apart]) if apart.any() else np.zeros(1)
-        agreed = [] if gold is None else agreements(gold, *self._pairs(), len(self.looked.asked))
+        # Further down than lists reach, pairs are missing.
+        whole = (self.lists[:, -1:] < STEPS).mean(axis=0) >= _WHOLE if len(base) > self.lists.shape[1] else STEPS > 0
+        agreed = [] if gold is None else agreements(gold, *self._pairs(), len(self.looked.asked), STEPS[whole])
         nearest = self.lists[:, 0]
         return Trial(
             shingle, proposal, float((nearest >= proposal.threshold).mean()), float(np.median(alike)), nearest, agreed
@@ -285,7 +299,7 @@ class _Neighbours:
         """Pairs of neighbours of each item, some of the first 2, of the first 4, and so on."""
         rng, there = np.random.default_rng(self.seed), (self.found >= 0).sum(axis=1)
         parts = []
-        for power in range(1, int(self.lists.shape[1] - 1).bit_length() + 1):
+        for power in range(1, max(1, int(self.lists.shape[1] - 1).bit_length()) + 1):
             both = np.sort(rng.integers(0, 1 << power, (len(self.own), _DRAWN if power > 1 else 4, 2)), axis=2)
             item, which = np.nonzero((both[..., 1] < there[:, None]) & (both[..., 0] < both[..., 1]))
             near, far = both[item, which].T
@@ -324,22 +338,19 @@ class _Neighbours:
                 "similarity": scores[some],
                 "a": looked.asked.ids.of(left[some]),
                 "b": looked.base.ids.of(right[some]),
-                "item_a": _shown(looked, looked.source, looked.asked.rows[left[some]]),
-                "item_b": _shown(looked, there, looked.base.rows[right[some]]),
+                "item_a": _shown(looked.source, looked.asked, left[some]),
+                "item_b": _shown(there, looked.base, right[some]),
             }
         )
 
 
-def _shown(looked: _Looked, source: Source, rows: I64Array) -> pa.Array:
-    """What the items of some rows are, cut to a length that can be shown."""
-    search = looked.search
-    columns = search.items.columns
-    if len(source.schema().names) == 1:
-        columns = tuple(source.schema().names)
+def _shown(source: Source, items: SearchedItems, numbers: I64Array) -> pa.Array:
+    """What some items are, cut to a length that can be shown."""
+    rows = items.rows[numbers]
     flags = np.zeros(int(rows.max(initial=-1)) + 1, np.bool_)
     flags[rows] = True
     texts: dict[int, str] = {}
-    for batch in source.batches(list(columns)):
+    for batch in source.batches(list(items.columns)):
         wanted = np.flatnonzero(flags[batch.first : batch.first + batch.rows.num_rows])
         for at, row in zip(wanted.tolist(), batch.rows.take(pa.array(wanted)).to_pylist(), strict=True):
             texts[batch.first + at] = " ".join(" ".join(str(value) for value in row.values()).split())[:_SHOWN_TEXT]
