@@ -38,14 +38,10 @@ def clusters(**given: Unpack[ClustersCommand]) -> None:
     task = job.prepare("clusters", ClustersCommand, given)
     from lookalike.runs.results import Clusters
 
-    if to_folder:
-        done = job.run_in_folder(task, given, Clusters)
-        if done is None:
-            return
-        result, report = done
-    else:
-        result = Clusters(task.find())
-        report = result.report
+    done = job.carry_out(task, given, Clusters, to_folder=to_folder)
+    if done is None:
+        return
+    result, report = done
     found = result.found
     if output is not None and not dry_run and not to_folder:
         result.save(output, overwrite=overwrite)

@@ -42,6 +42,7 @@ __all__ = [
     "Job",
     "Summed",
     "by_measure",
+    "carry_out",
     "check_inputs",
     "check_output",
     "closing",
@@ -216,6 +217,16 @@ def run_in_folder(
         result = make(task.find(work))
         report = write_run(result, run, annotate=annotate, closing=closing, progress=progress_for(quiet))
     return result, report
+
+
+def carry_out(
+    task: Job, given: Mapping[str, Any], make: Callable[[Found], Result], *, to_folder: bool
+) -> tuple[Result, dict[str, Any]] | None:
+    """The result of a command with its report, which a run folder has already; None if that was finished before."""
+    if to_folder:
+        return run_in_folder(task, given, make)
+    result = make(task.find())
+    return result, result.report
 
 
 def given_options(table: Any, options: Mapping[str, Any]) -> dict[str, Any]:

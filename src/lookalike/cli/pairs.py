@@ -41,14 +41,10 @@ def pairs(**given: Unpack[PairsCommand]) -> None:
     from lookalike.engines.local.result_tables import most_similar
     from lookalike.runs.results import Pairs
 
-    if to_folder:
-        done = job.run_in_folder(task, given, Pairs)
-        if done is None:
-            return
-        result, report = done
-    else:
-        result = Pairs(task.find())
-        report = result.report
+    done = job.carry_out(task, given, Pairs, to_folder=to_folder)
+    if done is None:
+        return
+    result, report = done
     found = result.found
     if output is not None and not dry_run and not to_folder:
         result.save(output, overwrite=overwrite, progress=progress_for(quiet))
