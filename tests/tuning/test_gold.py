@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from lookalike.errors import InputError
-from lookalike.tuning.gold import agreements, read_gold
+from lookalike.tuning.gold import agreements, gold_of_labels, read_gold
 
 
 def test_precision_recall_and_f1_are_those_of_sets() -> None:
@@ -84,3 +85,16 @@ def test_a_line_without_two_ids_is_named(tmp_path: Path) -> None:
     (tmp_path / "gold.tsv").write_text("a b\nalone\n")
     with pytest.raises(InputError, match=r"gold.tsv line 2: two ids are needed"):
         read_gold(tmp_path / "gold.tsv", ["a", "b"], None)
+
+
+def test_items_with_one_label_are_the_same() -> None:
+    rng = np.random.default_rng(2)
+    own, other = ([each or None for each in rng.choice(["a", "b", "c", ""], size).tolist()] for size in (20, 15))
+    found = gold_of_labels(pa.array(own), None)
+    pairs = {(i, j) for i in range(20) for j in range(i + 1, 20) if own[i] is not None and own[i] == own[j]}
+    assert set(zip(found.left.tolist(), found.right.tolist(), strict=True)) == pairs and len(found) == len(pairs) > 20
+    found = gold_of_labels(pa.array(own), pa.array(other))
+    across = {(i, j) for i in range(20) for j in range(15) if own[i] is not None and own[i] == other[j]}
+    assert set(zip(found.left.tolist(), found.right.tolist(), strict=True)) == across and len(found) == len(across)
+    with pytest.raises(InputError, match="no two items have the same label"):
+        gold_of_labels(pa.array(["a", "b", None, None]), None)

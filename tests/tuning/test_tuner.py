@@ -181,3 +181,16 @@ def test_thresholds_that_lists_do_not_reach_are_not_held_against_a_truth() -> No
     truth = [("t0", "t1")]
     found = lookalike.tune(texts, truth=truth, shingle="word:1")
     assert all(each.pairs == 100 * 99 / 2 for each in found.trial.agreements)
+
+
+def test_a_column_of_labels_is_a_truth() -> None:
+    table, truth = records()
+    families = pa.array([int(name[1:].split(".")[0]) for name in table["id"].to_pylist()])
+    labelled = table.append_column("family", families)
+    by_label, by_pairs = lookalike.tune(labelled, id="id", labels="family"), lookalike.tune(table, id="id", truth=truth)
+    assert by_label.truth == len(truth)
+    assert [each.agreements for each in by_label.trials] == [each.agreements for each in by_pairs.trials]
+    with pytest.raises(InputError, match="there is no column 'work' with labels"):
+        lookalike.tune(labelled, id="id", labels="work")
+    with pytest.raises(OptionError, match="truth and labels both say what is the same"):
+        lookalike.tune(labelled, id="id", labels="family", truth=truth)

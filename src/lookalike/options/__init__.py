@@ -458,6 +458,10 @@ class TuneOptions(Columns, VectorColumn, SetColumn, ItemOptions, ReadOptions, Ru
             metavar="FILE",
         ),
     ]
+    labels: Annotated[
+        str | None,
+        Option("A column that tells what is the same: items with one value in it are.", check=allowed.name),
+    ]
     against: Annotated[
         Any,
         Option(

@@ -17,13 +17,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from lookalike.certify.intervals import clopper_pearson
 from lookalike.errors import InputError
 from lookalike.tuning.proposals import STEPS
 from lookalike.types import BoolArray, F64Array, I64Array
 
-__all__ = ["Agreement", "Gold", "agreements", "read_gold"]
+__all__ = ["Agreement", "Gold", "agreements", "gold_of_labels", "read_gold"]
+
+# Pairs of items with one label, all of which are held.
+_MOST_PAIRS = 50_000_000
 
 
 @dataclass(frozen=True)
@@ -84,6 +89,25 @@ def read_gold(truth: Any, ids: Sequence[Any], others: Sequence[Any] | None) -> G
         )
     pairs = np.array(sorted(found), np.int64)
     return Gold(pairs[:, 0].copy(), pairs[:, 1].copy(), unknown)
+
+
+def gold_of_labels(labels: pa.Array, others: pa.Array | None) -> Gold:
+    """The pairs of items with the same label; one without a label is the same as nothing."""
+    both = labels if others is None else pa.concat_arrays([labels, others])
+    codes = pc.fill_null(pc.dictionary_encode(both).indices, -1).to_numpy(zero_copy_only=False).astype(np.int64)
+    own = codes[: len(labels)]
+    there = own if others is None else codes[len(labels) :]
+    order = np.argsort(there, kind="stable")
+    first = np.searchsorted(there[order], own, side="left")
+    count = np.where(own >= 0, np.searchsorted(there[order], own, side="right") - first, 0)
+    if count.sum() > _MOST_PAIRS:
+        raise InputError(f"{count.sum():,} pairs have the same label: {_MOST_PAIRS:,} can be held, so read fewer rows")
+    left = np.repeat(np.arange(len(own)), count)
+    right = order[np.repeat(first, count) + np.arange(len(left)) - np.repeat(np.cumsum(count) - count, count)]
+    wanted = left < right if others is None else np.ones(len(left), np.bool_)
+    if not wanted.any():
+        raise InputError("no two items have the same label")
+    return Gold(left[wanted], right[wanted], 0)
 
 
 def _rows(truth: Any) -> list[tuple[str, str]]:

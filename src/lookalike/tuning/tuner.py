@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.config import make_config
-from lookalike.errors import OptionError
+from lookalike.errors import InputError, OptionError
 from lookalike.io.source import Source
 from lookalike.io.writing.tabular import Tabular
 from lookalike.items.from_rows import Items, open_items
@@ -19,7 +19,7 @@ from lookalike.measure_table import check_measure, measure_named
 from lookalike.measures.sketch_batch import represent_batch
 from lookalike.search.queries import SearchedSource, open_search
 from lookalike.search.searched_items import SearchedItems
-from lookalike.tuning.gold import Agreement, Gold, agreements, read_gold
+from lookalike.tuning.gold import Agreement, Gold, agreements, gold_of_labels, read_gold
 from lookalike.tuning.proposals import STEPS, Proposal, Wedges, propose
 from lookalike.types import F64Array, I64Array
 from lookalike.wording.phrases import counted
@@ -179,6 +179,8 @@ def find_tuning(
     source: Source, against: Source | None, options: Mapping[str, Any], progress: Progress = SILENT
 ) -> Tuning:
     """Hold the items of a source against each other, or against another collection, by the options of `tune`."""
+    if options["truth"] is not None and options["labels"] is not None:
+        raise OptionError("truth and labels both say what is the same: give one of them")
     name = None if options["measure"] is None else check_measure(options["measure"])
     if name is not None and measure_named(name).is_distance:
         raise OptionError(f"measure is {options['measure']!r}: tune is for similarities, not for distances")
@@ -191,7 +193,9 @@ def find_tuning(
     chosen, seen, gold = 0, None, None
     for number, shingle in enumerate(shingles):
         looked = _Looked(source, against, common | {"shingle": shingle}, progress)
-        if options["truth"] is not None and gold is None:
+        if gold is None and options["labels"] is not None:
+            gold = looked.gold_of(options["labels"])
+        elif gold is None and options["truth"] is not None:
             gold = looked.gold(options["truth"])
         seen = looked.look(options["sample"], options["seed"], gold)
         trials.append(seen.trial(shingle, gold))
@@ -210,7 +214,7 @@ def find_tuning(
 
 
 # Options of tuning, and those of reading, which no configuration has.
-_OF_TUNING = ("truth", "sample", "against", "progress", "shingle")
+_OF_TUNING = ("truth", "labels", "sample", "against", "progress", "shingle")
 _READING = ("format", "limit")
 
 
@@ -252,6 +256,12 @@ class _Looked:
         ids = self.asked.ids.of(np.arange(len(self.asked))).to_pylist()
         others = None if self.among else self.base.ids.of(np.arange(len(self.base))).to_pylist()
         return read_gold(truth, ids, others)
+
+    def gold_of(self, column: str) -> Gold:
+        """The truth that a column with labels tells."""
+        there = self.source if self.against is None else self.against
+        others = None if self.among else _column(there, column, self.base)
+        return gold_of_labels(_column(self.source, column, self.asked), others)
 
     def look(self, sample: int, seed: int, gold: Gold | None) -> _Neighbours:
         """The neighbours of a sample of the items, or of all of them where there is a truth."""
@@ -342,6 +352,14 @@ class _Neighbours:
                 "item_b": _shown(there, looked.base, right[some]),
             }
         )
+
+
+def _column(source: Source, name: str, items: SearchedItems) -> pa.Array:
+    """A column of the rows of items, as text."""
+    if name not in source.schema().names:
+        raise InputError(f"there is no column {name!r} with labels; the columns are {', '.join(source.schema().names)}")
+    parts = [batch.rows.column(0).cast(pa.string()) for batch in source.batches([name])]
+    return pa.chunked_array(parts, pa.string()).take(pa.array(items.rows)).combine_chunks()
 
 
 def _shown(source: Source, items: SearchedItems, numbers: I64Array) -> pa.Array:
