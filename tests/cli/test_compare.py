@@ -87,3 +87,33 @@ def test_what_is_wrong_is_said_in_one_line(
     done = run("compare", *(names.get(argument, argument) for argument in arguments))
     assert done.error.startswith(message.replace("FOLDER", names["FOLDER"]))
     assert done.code == code
+
+
+def test_items_of_a_run_are_compared_as_the_run_did(run: Run, tmp_path: Path) -> None:
+    texts = ["the cat sat on the mat", "The cat sat on a mat!", "a dog barked"]
+    (tmp_path / "docs.jsonl").write_text(
+        "".join(f'{{"id": {7 * n}, "text": "{text}"}}\n' for n, text in enumerate(texts))
+    )
+    options = ["--shingle", "word:2", "-t", "0.3"]
+    assert run("pairs", tmp_path / "docs.jsonl", "--id", "id", *options, "-o", tmp_path / "named").code == 0
+    assert run("pairs", tmp_path / "docs.jsonl", *options, "-o", tmp_path / "numbered").code == 0
+    for folder, names in (("named", ["0", "7"]), ("numbered", ["0", "1"])):
+        found = run("compare", "--of", tmp_path / folder, *names, "--json").json
+        assert (found["similarity"], found["shingle"]) == (3 / 7, "word:2")
+    assert run("compare", "--of", tmp_path / "named", "0", "7", "--shingle", "word:1", "--json").json["shared"] == 5
+    shown = run("compare", "--of", tmp_path / "named", "0", "0")
+    assert "(the items are identical)" in shown.out
+    assert "'9' is no id of column 'id'" in run("compare", "--of", tmp_path / "named", "0", "9").error
+    assert "has no items 'x' and '1'" in run("compare", "--of", tmp_path / "numbered", "x", "1").error
+    assert "leave out --id and --column" in run("compare", "--of", tmp_path / "named", "0", "7", "--id", "id").error
+
+
+def test_items_of_a_collection_are_found_by_their_ids_or_rows(run: Run, tmp_path: Path) -> None:
+    for name, rows in (("a", ["x,one two three", "y,four five"]), ("b", ["z,one two three"])):
+        (tmp_path / f"{name}.csv").write_text("key,body\n" + "".join(f"{row}\n" for row in rows))
+    files = ["--of", tmp_path / "a.csv", "--of", tmp_path / "b.csv", "-c", "body", "--json"]
+    assert run("compare", "x", "z", "--id", "key", *files).json["identical"] is True
+    assert run("compare", "0", "2", *files).json["identical"] is True
+    assert run("compare", "0", "1", *files).json["similarity"] == 0.0
+    assert "there is no item 'w'" in run("compare", "x", "w", "--id", "key", *files).error
+    assert "id (--id) goes with items of a collection" in run("compare", "x", "z", "--id", "key").error

@@ -23,6 +23,7 @@ from lookalike.options import (
     PlanOptions,
     TextOptions,
     TuneOptions,
+    allowed,
 )
 from lookalike.options.allowed import Number, Whole
 from lookalike.options.option_table import (
@@ -247,8 +248,18 @@ class PlanCommand(PlanOptions, Overwriting, Json, total=False):
 class CompareCommand(TextOptions, Quiet, Json, total=False):
     """The options of `lookalike compare`."""
 
-    a: Annotated[str, Option("A text file, or - .", default=..., metavar="A")]
+    a: Annotated[str, Option("A text file, or - ; with --of an id.", default=..., metavar="A")]
     b: Annotated[str, Option("Another one.", default=..., metavar="B")]
+    of: Annotated[
+        list[str] | None,
+        Option("A run folder, or the files of a collection: A and B are ids of items there.", metavar="RUN"),
+    ]
+    id: Annotated[
+        str | None, Option("With --of files: the column with the ids; otherwise row numbers.", check=allowed.name)
+    ]
+    column: Annotated[
+        list[str] | None, Option("With --of files: the column with the texts; several are joined.", short="-c")
+    ]
     lines: Annotated[int, Option("How many lines to show side by side.", default=24, check=Whole(0))]
 
 
