@@ -38,7 +38,7 @@ def test_what_exists_is_replaced_only_on_request(run: Run, docs: Path, tmp_path:
 def test_what_is_no_run_is_one_line(run: Run, docs: Path, tmp_path: Path) -> None:
     done = run("report", tmp_path)
     assert (done.code, done.error) == (
-        1, f"{tmp_path} is no folder of a run: there is no run.json in it; dedup -o FOLDER makes one"
+        1, f"{tmp_path} is no folder of a run: there is no run.json in it; -o FOLDER makes one"
     )  # fmt: skip
     assert run("report", docs).error == f"{docs} is a file, no run"
     assert run("report").error.startswith("Missing argument 'RUN'")

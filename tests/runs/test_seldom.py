@@ -66,3 +66,15 @@ def test_what_they_do_not_go_with() -> None:
         lookalike.dedup(["a"], min_count=1)
     with pytest.raises(OptionError, match="min_count is about repeats inside the input"):
         lookalike.dedup(["a"], against=["a"], only_against=True, min_count=3)
+
+
+def test_an_item_of_an_index_counts(tmp_path: Path) -> None:
+    with lookalike.Index.create(tmp_path / "seen.idx", shingle="word:1") as index:
+        index.add("old", "one two three four")
+    texts = ["one two three four", "five six seven", "one two three four"]
+    for least, kept in ((2, [False, True, False]), (3, [False, True, False]), (4, [True, True, True])):
+        result = lookalike.dedup(texts, against=tmp_path / "seen.idx", min_count=least)
+        assert result.kept.tolist() == kept
+    for least, kept in ((3, [False, True, False]), (4, [True, True, True])):
+        result = lookalike.dedup(texts, against=["one two three four"], shingle="word:1", min_count=least)
+        assert result.kept.tolist() == kept

@@ -73,7 +73,10 @@ def cluster(
 
 def without_seldom(clustering: Clustering, config: Config) -> tuple[Clustering, int]:
     """The same without clusters of fewer than `min_count` items, whose items all stay; how many would have gone."""
-    few = clustering.sizes[clustering.keeper] < config.min_count
+    sizes = clustering.sizes
+    # Known items that are met stand behind all others: they count, though they do not stand for themselves.
+    sizes[len(clustering.keeper) :] += 1
+    few = sizes[clustering.keeper] < config.min_count
     seldom = few & ~clustering.kept
     if not seldom.any():
         return clustering, 0
