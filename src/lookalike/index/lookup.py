@@ -102,7 +102,7 @@ def look_in_segment(keys, query, first, last, fields, segment, least, below, mos
         looked += end - begin
         base, fast = entries + band * length, begin
         # Of a large bucket some entries are looked at together, so that memory is waited for once for all of them.
-        while end - fast >= TOGETHER and count - begun + TOGETHER <= TAKEN:
+        while least > 0 and end - fast >= TOGETHER and count - begun + TOGETHER <= TAKEN:
             for i in range(fast, fast + TOGETHER):
                 prefetch_at(stored + 8 * np.int64(u64_at(base + ENTRY * i) & item_mask))
             waiting = count
