@@ -117,3 +117,10 @@ def test_items_of_a_collection_are_found_by_their_ids_or_rows(run: Run, tmp_path
     assert run("compare", "0", "1", *files).json["similarity"] == 0.0
     assert "there is no item 'w'" in run("compare", "x", "w", "--id", "key", *files).error
     assert "id (--id) goes with items of a collection" in run("compare", "x", "z", "--id", "key").error
+
+
+def test_a_run_that_took_texts_otherwise_is_refused(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "docs.jsonl").write_text('{"text": "<p>one</p>"}\n{"text": "<p>one</p>"}\n')
+    assert run("pairs", tmp_path / "docs.jsonl", "--html", "-o", tmp_path / "run").code == 0
+    said = run("compare", "--of", tmp_path / "run", "0", "1").error
+    assert said == "the run was made with html, which compare does not know"

@@ -194,3 +194,17 @@ def test_a_column_of_labels_is_a_truth() -> None:
         lookalike.tune(labelled, id="id", labels="work")
     with pytest.raises(OptionError, match="truth and labels both say what is the same"):
         lookalike.tune(labelled, id="id", labels="family", truth=truth)
+
+
+def test_nothing_that_is_read_is_written_over(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+    monkeypatch.chdir(tmp_path)
+    Path("docs.csv").write_text("text\none two\none two\n")
+    Path("gold.csv").write_text("0,1\n")
+    Path("mine.svg").write_text("mine")
+    for extra in (["-o", "docs.csv"], ["-o", "gold.csv"]):
+        assert run("tune", "docs.csv", "--truth", "gold.csv", *extra, "--overwrite").code != 0
+    # Told before anything is written.
+    assert "mine.svg exists" in run("tune", "docs.csv", "-o", "new.csv", "--plot", "mine.svg").error
+    assert sorted(path.name for path in Path.cwd().iterdir()) == ["docs.csv", "gold.csv", "mine.svg"]
+    assert Path("docs.csv").read_text().startswith("text") and Path("gold.csv").read_text() == "0,1\n"
+    assert run("tune", "docs.csv", "--truth", "none.tsv").error == "none.tsv cannot be read: no such file or directory"

@@ -86,6 +86,9 @@ def _items(
     else:
         if id is not None or columns is not None:
             raise OptionError("a run knows its columns: leave out --id and --column")
+        for option in ("tokens", "html"):
+            if run.options[option]:
+                raise OptionError(f"the run was made with {option}, which compare does not know")
         found = _of_run(run, names)
     missing = next((name for name in names if name not in found), None)
     if missing is not None:

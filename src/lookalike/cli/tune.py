@@ -35,13 +35,15 @@ def tune(**given: Unpack[TuneCommand]) -> None:
     from lookalike.cli import job
     from lookalike.cli.terminal import announce_compiling, out, print_json, progress_for, say
     from lookalike.config import default_memory
-    from lookalike.errors import OptionError
+    from lookalike.errors import OptionError, OutputError
     from lookalike.io.copying.apart import Inputs
     from lookalike.io.input_options import InputOptions, open_inputs
     from lookalike.tuning.tuner import TUNED_ROWS, find_tuning
 
     if plot is not None and plot.suffix != ".svg":
         raise OptionError(f"plot is {plot}: the picture must end in .svg")
+    if plot is not None and plot.exists() and not overwrite:
+        raise OutputError(f"{plot} exists; use --overwrite to replace it")
     output = job.path_of(given["output"])
     job.check_output(output, overwrite=overwrite, dry_run=False, json=json, table=True)
     announce_compiling(quiet)
@@ -55,8 +57,10 @@ def tune(**given: Unpack[TuneCommand]) -> None:
     job.check_inputs(inputs, images)
     source = open_inputs([*inputs, *images], reading)
     other = open_inputs(against, reading) if against else None
-    read = Inputs([*inputs, *images, *against], [*source.files, *(other.files if other is not None else ())])
-    job.refuse_nested(read, Inputs(), output, None)
+    truth = [values["truth"]] if values["truth"] is not None else []
+    files = [*source.files, *(other.files if other is not None else ()), *truth]
+    for written in (output, plot):
+        job.refuse_nested(Inputs([*inputs, *images, *against, *truth], files), Inputs(), written, None)
     wanted = {name: typed(values[name]) for name in entries(TuneOptions) if name in values}
     found = find_tuning(source, other, wanted, progress_for(quiet))
     if output is not None:

@@ -47,6 +47,15 @@ Seed: TypeAlias = Annotated[
         envvar="LOOKALIKE_SEED",
     ),
 ]
+Normalize: TypeAlias = Annotated[
+    str | Iterable[str] | None,
+    Option(
+        "What to ignore, comma-separated: lower, accents, digits, punctuation, whitespace; or none.",
+        in_python="A list of these names is taken as well.",
+        panel=MATCHING,
+        typed=str | None,
+    ),
+]
 Html: TypeAlias = Annotated[
     bool,
     Option("Items are web pages: compare their main text, without menus.", default=False, panel=MATCHING),
@@ -137,15 +146,7 @@ class Shingles(TypedDict, total=False):
 class TextOptions(Shingles, total=False):
     """How a text becomes a set."""
 
-    normalize: Annotated[
-        str | Iterable[str] | None,
-        Option(
-            "What to ignore, comma-separated: lower, accents, digits, punctuation, whitespace; or none.",
-            in_python="A list of these names is taken as well.",
-            panel=MATCHING,
-            typed=str | None,
-        ),
-    ]
+    normalize: Normalize
 
 
 class Columns(TypedDict, total=False):
@@ -486,14 +487,7 @@ class TuneOptions(Columns, VectorColumn, SetColumn, ItemOptions, ReadOptions, Ru
             check=allowed.text,
         ),
     ]
-    normalize: Annotated[
-        str | Iterable[str] | None,
-        Option(
-            "What to ignore, comma-separated: lower, accents, digits, punctuation, whitespace; or none.",
-            in_python="A list of these names is taken as well.",
-            typed=str | None,
-        ),
-    ]
+    normalize: Normalize
     sample: Annotated[
         int,
         Option("How many items are held against all; with a truth it is all of them.", default=1000, check=Whole(1)),

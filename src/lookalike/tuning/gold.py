@@ -24,6 +24,7 @@ from lookalike.certify.intervals import clopper_pearson
 from lookalike.errors import InputError
 from lookalike.tuning.proposals import STEPS
 from lookalike.types import BoolArray, F64Array, I64Array
+from lookalike.wording.messages import reason
 
 __all__ = ["Agreement", "Gold", "agreements", "gold_of_labels", "read_gold"]
 
@@ -118,7 +119,7 @@ def _rows(truth: Any) -> list[tuple[str, str]]:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} cannot be read: {error}") from None
+        raise InputError(f"{path} cannot be read: {reason(error)}") from None
     out = []
     for number, line in enumerate(lines, 1):
         if not line.strip():

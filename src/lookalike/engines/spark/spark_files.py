@@ -152,8 +152,10 @@ class SparkFiles:
         return frame.withColumnRenamed("value", "text") if self.format == "lines" else frame
 
     def _delimiter(self) -> str:
-        """What parts the cells, by the first header; a file with another one has other columns, which Spark refuses."""
-        lines = self._reader().format("text").load(self._addresses).filter("trim(value) != ''").limit(1).collect()
+        """What parts the cells, by the header of the first file; one with another header has other columns, which Spark
+        refuses."""
+        first = self._reader().format("text").load(self._files[0]["path"])
+        lines = first.filter("trim(value) != ''").limit(1).collect()
         return delimiter_of([row["value"] for row in lines])
 
     def numbered(self, carrier: SparkCarrier, name: str = "input") -> NumberedRows:
