@@ -138,3 +138,10 @@ def test_what_needs_another_collection_is_refused_without_one(tmp_path: Path) ->
     lookalike.Index.create(tmp_path / "seen.idx").close()
     with pytest.raises(OptionError, match="against names an index, of which pairs are not listed"):
         lookalike.pairs(["a b"], against=tmp_path / "seen.idx")
+
+
+def test_items_that_are_in_both_collections_meet_those_of_both() -> None:
+    """By bands: a leader that stands for items of both is alone in no bucket."""
+    texts = [f"{start} of a text that goes on and on for some more words" for start in ("the beginning", "the end")]
+    found = lookalike.pairs(texts, against=texts, shingle="word:1", threshold=0.5, bands=60, rows=1)
+    assert [(a, b) for a, b, _ in found] == [(0, 0), (0, 1), (1, 0), (1, 1)]
