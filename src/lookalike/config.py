@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any, Unpack, cast
 
 from lookalike.budget import Budget, Limits
+from lookalike.compared_fields import ComparedField, parse_fields
 from lookalike.errors import OptionError
-from lookalike.measure_table import check_measure, form_named, measure_named
+from lookalike.measure_table import FIELDS, check_measure, form_named, measure_named
 from lookalike.options import ConfigOptions, allowed
 from lookalike.options.option_table import check_names, checked, choices
 from lookalike.scale import Scale
@@ -78,12 +79,21 @@ class Config:
     # The columns with the items, and what these must be, where that leaves a choice.
     columns: tuple[str, ...]
     form: str | None
+    # What of each of these columns is compared, where rows are compared column by column.
+    compared: tuple[ComparedField, ...]
     # `verify` is "exact", and by what items are made of, not by hashes, so that no collision can be forged.
     verify_text: bool
     # `exact`, after the shingle's normalisation.
     exact_normalized: bool
     # The options that were given and that only text has a use for.
     of_text: tuple[str, ...]
+
+    @property
+    def compare(self) -> list[str] | None:
+        """The option by which rows are compared column by column, as it is written."""
+        if not self.compared:
+            return None
+        return [f"{name}:{each}" for name, each in zip(self.columns, self.compared, strict=True)]
 
     @property
     def scale(self) -> Scale:
@@ -110,10 +120,10 @@ def make_config(**given: Unpack[ConfigOptions]) -> Config:
     check_names("a configuration", ConfigOptions, given)
     options = cast(ConfigOptions, checked(ConfigOptions, given))
     _check_together(options)
-    form, columns = _items(options)
+    form, columns, compared = _items(options)
     threshold, verify, memory = options["threshold"], options["verify"], options["memory"]
     derived = {
-        "measure": _measure(options),
+        "measure": FIELDS if options["compare"] is not None else _measure(options),
         "threshold": 0.8 if threshold is None else threshold,
         "shingle": _shingle(options),
         "verify": "exact" if verify == "text" else verify,
@@ -123,6 +133,7 @@ def make_config(**given: Unpack[ConfigOptions]) -> Config:
         "columns": columns,
         "against_columns": _names(options["against_column"]) or columns,
         "form": form,
+        "compared": compared,
         "memory": default_memory() if memory is None else parse_bytes("memory", memory),
         "of_text": tuple(name for name in _OF_TEXT if given.get(name) not in (None, False)),
     }
@@ -171,9 +182,11 @@ def check_options(config: Config, form: str) -> None:
         )
     if config.with_text and not form_named(form).is_text:
         raise OptionError(f"with_text (--with-text) is for text, and the items are {form}")
-    if form_named(form).is_text or not config.of_text:
+    # What is ignored of a text is said for all columns.
+    unfit = [name for name in config.of_text if not (form == FIELDS and name == "normalize")]
+    if form_named(form).is_text or not unfit:
         return
-    name = config.of_text[0]
+    name = unfit[0]
     if name == "weights" and form_named(form).has_weights:
         raise OptionError("weights (--weights) are for text, and the items are bags, which have weights already")
     option = f"--{name.replace('_', '-')}"
@@ -245,17 +258,38 @@ def default_memory() -> int:
     return max(LEAST_MEMORY, total // 4)
 
 
-def _items(options: ConfigOptions) -> tuple[str | None, tuple[str, ...]]:
-    """What the items must be, where `vectors` or `sets` says so, and their columns."""
-    named = {"column": options["column"], "vectors": options["vectors"], "sets": options["sets"]}
+def _items(options: ConfigOptions) -> tuple[str | None, tuple[str, ...], tuple[ComparedField, ...]]:
+    """What the items must be, where an option says so, their columns, and what of each is compared."""
+    named = {name: options[name] for name in ("column", "vectors", "sets", "compare")}
     given = {option: value for option, value in named.items() if value is not None}
     if len(given) > 1:
-        raise OptionError("column, vectors and sets all name the column with the items: give one of them")
+        raise OptionError("column, vectors, sets and compare all name the columns with the items: give one of them")
+    if options["compare"] is not None:
+        return FIELDS, *_fields(options)
     option, value = next(iter(given.items()), ("column", ()))
     columns = _names(value)
     if options["unit"] != "document" and len(columns) > 1:
         raise OptionError(f"unit is {options['unit']!r}: it takes one column, not {len(columns)}")
-    return None if option == "column" else option, columns
+    return None if option == "column" else option, columns, ()
+
+
+def _fields(options: ConfigOptions) -> tuple[tuple[str, ...], tuple[ComparedField, ...]]:
+    """The columns that rows are compared by, if that goes with all else."""
+    columns, compared = parse_fields(options["compare"] or (), options["normalize"])
+    refused = {
+        "measure": options["measure"] is not None,
+        "exact": options["exact"],
+        "unit": options["unit"] != "document",
+        "bands": options["bands"] is not None,
+        "verify": options["verify"] != "exact",
+    }
+    for name, given in refused.items():
+        if given:
+            raise OptionError(f"compare (--compare) says what two rows have in common: it does not go with {name}")
+    others = _names(options["against_column"])
+    if others and len(others) != len(columns):
+        raise OptionError(f"compare names {len(columns)} columns, and against_column {len(others)}: as many are needed")
+    return columns, compared
 
 
 def _names(value: str | Sequence[str] | None) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from lookalike.errors import OptionError
 
 __all__ = [
     "DISTANCES",
+    "FIELDS",
     "FORMS",
     "IDENTITY",
     "MEASURES",
@@ -33,6 +34,8 @@ __all__ = [
 
 # What `exact` looks for is no measure that can be asked for, but stands in the place of one: identical items.
 IDENTITY = "identity"
+# What rows are compared by column by column, and their form: `compare` asks for both.
+FIELDS = "fields"
 
 
 class Slots(Enum):
@@ -171,7 +174,9 @@ _POWER_NS = 4.2
 _EVERY_FORM = ("text", "sets", "columns", "vectors", "bags", "bits")
 _IDENTITY = MeasureTraits(IDENTITY, _EVERY_FORM, Slots.NONE, PlannedBy.NOTHING, AuditKind.NONE, literal=True)
 
-_TABLE = {each.name: each for each in (*_SIMILARITIES, *_DISTANCES, _IDENTITY)}
+_FIELDS = MeasureTraits(FIELDS, (FIELDS,), Slots.NONE, PlannedBy.JOIN, AuditKind.OVERLAP, rounding=Rounding.QUOTIENT)
+
+_TABLE = {each.name: each for each in (*_SIMILARITIES, *_DISTANCES, _FIELDS, _IDENTITY)}
 # What is different of items that are elements with weights.
 _OF_BAGS = {"cosine": replace(_COSINE, slots=Slots.SPARSE_SIGNS, audit=AuditKind.OVERLAP)}
 
@@ -268,6 +273,7 @@ _FORMS = {
             "vectors", "a list of numbers", "cosine", has_dimensions=True, part="component", part_bits=32,
             noun="vector", compared_as="vectors", rows_of="vectors", dense=True,
         ),
+        FormTraits(FIELDS, "several columns", FIELDS, noun="row", has_elements=True),
         FormTraits("bags", "a list of elements with weights", "weighted-jaccard", compared_as="bags", has_weights=True),
         FormTraits(
             "bits", "bits", "hamming", has_dimensions=True, part="bit", compared_as="bits", rows_of="strings",

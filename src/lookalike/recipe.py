@@ -19,10 +19,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Self
 
+from lookalike.compared_fields import WHOLE, ComparedField
 from lookalike.config import UNITS, WEIGHTS, Config
 from lookalike.errors import InputError, OptionError
 from lookalike.key import MOST_SEED, seed_shown
-from lookalike.measure_table import IDENTITY, MeasureTraits, form_named, measure_named
+from lookalike.measure_table import FIELDS, IDENTITY, MeasureTraits, form_named, measure_named
 from lookalike.shingle import NORMALIZATIONS, Shingle
 from lookalike.spec import VERSION
 from lookalike.theory import Plan
@@ -30,9 +31,6 @@ from lookalike.theory import Plan
 __all__ = ["Recipe", "Tokens", "function_name", "recipe_of"]
 
 Tokens = Callable[[str], Iterable[str]]
-
-# Longer than any text: the whole of it is one shingle.
-_WHOLE = 1 << 30
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -45,6 +43,7 @@ class Recipe:
         dimensions: how many components a vector has, or bits, or columns.
         unit: whether a text is one item, or each of its paragraphs or lines.
         shingle: how text becomes a set; None for texts that are compared by their bytes.
+        compared: what of each column is compared, where rows are compared column by column.
         html: whether the main text of a page is taken instead of all of it.
         max_share: shingles that stand in a larger share of the documents are left out.
         weights: how much a shingle counts.
@@ -61,6 +60,7 @@ class Recipe:
     dimensions: int | None = None
     unit: str = "document"
     shingle: Shingle | None = None
+    compared: tuple[ComparedField, ...] = ()
     html: bool = False
     max_share: float | None = None
     weights: str | None = None
@@ -80,6 +80,7 @@ class Recipe:
         text, cut, weighed = form_named(self.form).is_text, self.shingle is not None, self.weights is not None
         whole = text and self.measure == IDENTITY
         self._check("shingle", whole or cut == text, "there for text, and for nothing else")
+        self._check("compared", bool(self.compared) == (self.form == FIELDS), "there for rows, and for nothing else")
         self._check("weights", weighed == (text and measure.weighs), "there for text that is weighed, and else none")
         self._check("max_share", self.max_share is None or 0.0 < self.max_share < 1.0, "above 0 and below 1, or none")
         self._check("weights", self.weights in (None, *WEIGHTS), f"one of {', '.join(WEIGHTS)}, or none")
@@ -115,11 +116,11 @@ class Recipe:
         """One line of JSON, without a secret seed and without code."""
         shingle = self.shingle
         told = {each.name: getattr(self, each.name) for each in fields(self)} | {"seed": seed_shown(self.seed)}
-        if shingle is not None:
-            told["shingle"] = asdict(replace(shingle, tokens=None)) | {
-                "normalize": sorted(shingle.normalize),
-                "tokens": function_name(shingle.tokens),
-            }
+        told["shingle"] = None if shingle is None else _shingle_told(shingle)
+        told["compared"] = [
+            {"shingle": None if each.shingle is None else _shingle_told(each.shingle), "weight": each.weight}
+            for each in self.compared
+        ]
         return json.dumps({"spec": self.spec} | told)
 
     @classmethod
@@ -139,6 +140,7 @@ class Recipe:
         _check_fields("recipe", told, _TYPES)
         told["seed"] = _seed(told["seed"], seed)
         told["shingle"] = _shingle(told["shingle"], tokens)
+        told["compared"] = tuple(_compared_field(each) for each in told["compared"])
         try:
             return cls(**told)
         except OptionError as error:
@@ -148,9 +150,10 @@ class Recipe:
         parts = [f"{self.measure} of {self.form}"]
         parts += [f"{self.dimensions} {form_named(self.form).part}s"] if self.dimensions is not None else []
         if self.shingle is not None:
-            whole = self.shingle.k == _WHOLE
+            whole = self.shingle.k == WHOLE
             parts.append(" ".join(["whole text" if whole else str(self.shingle), *sorted(self.shingle.normalize)]))
             parts += [f"tokens {function_name(self.shingle.tokens)}"] if self.shingle.tokens is not None else []
+        parts += [", ".join(map(str, self.compared))] if self.compared else []
         usual = {"unit": "document", "html": False, "max_share": None, "weights": None, "frequencies": None}
         parts += [f"{name} {getattr(self, name)}" for name, its in usual.items() if getattr(self, name) != its]
         parts += ["grouped"] if self.grouped else []
@@ -170,6 +173,7 @@ def recipe_of(config: Config, form: str, dimensions: int | None = None, plan: Pl
         dimensions,
         config.unit,
         shingle,
+        config.compared,
         html=text and config.html,
         max_share=config.max_share if text else None,
         weights=(config.weights or WEIGHTS[0]) if text and measure_named(measure).weighs else None,
@@ -187,7 +191,7 @@ def _whole_text(config: Config) -> Shingle | None:
     if not config.exact_normalized:
         return None
     normalize = config.shingle.normalize
-    return Shingle("char", _WHOLE, False, normalize | ({"whitespace"} if "punctuation" in normalize else set()))
+    return Shingle("char", WHOLE, False, normalize | ({"whitespace"} if "punctuation" in normalize else set()))
 
 
 _SHINGLE_TYPES: dict[str, tuple[type, ...]] = {
@@ -203,6 +207,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "dimensions": (int, type(None)),
     "unit": (str,),
     "shingle": (dict, type(None)),
+    "compared": (list,),
     "html": (bool,),
     "max_share": (float, type(None)),
     "weights": (str, type(None)),
@@ -214,6 +219,25 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "width": (float, int, type(None)),
     "spec": (int,),
 }
+
+
+_COMPARED_TYPES: dict[str, tuple[type, ...]] = {"shingle": (dict, type(None)), "weight": (float, int)}
+
+
+def _shingle_told(shingle: Shingle) -> dict[str, Any]:
+    """A shingle in JSON."""
+    return asdict(replace(shingle, tokens=None)) | {
+        "normalize": sorted(shingle.normalize),
+        "tokens": function_name(shingle.tokens),
+    }
+
+
+def _compared_field(told: Any) -> ComparedField:
+    """What of a column is compared, as JSON tells it."""
+    if not isinstance(told, dict):
+        raise InputError(f"the recipe compares {told!r}: an object is needed")
+    _check_fields("column of the recipe", told, _COMPARED_TYPES)
+    return ComparedField(_shingle(told["shingle"], None), float(told["weight"]))
 
 
 def _check_fields(what: str, told: Mapping[str, Any], types: Mapping[str, tuple[type, ...]]) -> None:

@@ -9,11 +9,13 @@ sample. No prefix, no order by rarity: it shares nothing with the join that it c
     count      1                             threshold · the smaller of both sizes (containment)
     least      the smaller weight            t/(1+t) · the weights of both (weighted Jaccard)
     product    the product of its weights    threshold · both lengths (cosine)
+    fields     the smaller w_f / |A_f|       threshold · the weight of the columns of both (rows by columns)
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Protocol, cast
 
 import numpy as np
 
@@ -26,6 +28,16 @@ _FLAGS = 1 << 22
 _LAST = np.uint64(_FLAGS - 1)
 # Shared elements that are counted at a time.
 _SHARED = 1 << 19
+
+
+class ComparesColumns(Protocol):
+    """What compares rows column by column: see `measures.field_measure.FieldJudge`."""
+
+    weights: F64Array
+
+    def field_of(self, elements: U64Array) -> I64Array: ...
+
+    def present_weight(self, fields: I64Array) -> F64Array: ...
 
 
 @dataclass(slots=True)
@@ -61,6 +73,11 @@ class OverlapAudit(RowAudit):
         """What is added up: count, least or product."""
         return str(getattr(self._judge, "overlap", "count"))
 
+    @property
+    def _columns(self) -> ComparesColumns:
+        """What tells of which column an element is, where rows are compared column by column."""
+        return cast(ComparesColumns, self._judge)
+
     def _candidates(
         self, offsets: I64Array, words: U64Array, place: I64Array, sampled: I64Array, rows: I64Array
     ) -> tuple[I64Array, I64Array]:
@@ -88,11 +105,15 @@ class OverlapAudit(RowAudit):
     def _added(self, ours: F64Array, theirs: F64Array) -> F64Array:
         if self._overlap == "count":
             return np.ones(len(ours))
-        return np.minimum(ours, theirs) if self._overlap == "least" else ours * theirs
+        return ours * theirs if self._overlap == "product" else np.minimum(ours, theirs)
 
     def _totals(self, offsets: I64Array, words: U64Array, rows: I64Array) -> F64Array:
-        """Of each row its number of elements, the sum of its weights, or its length."""
-        _, weights, which = self._elements(offsets, words, rows)
+        """Of each row its number of elements, the sum of its weights, its length, or a bit for each of its columns."""
+        values, weights, which = self._elements(offsets, words, rows)
+        if self._overlap == "fields":
+            columns = np.zeros(len(rows), np.int64)
+            np.bitwise_or.at(columns, which, np.int64(1) << self._columns.field_of(values))
+            return columns.astype(np.float64)
         squares = weights * weights if self._overlap == "product" else weights
         totals: F64Array = np.bincount(which, weights=squares, minlength=len(rows)).astype(np.float64)
         return np.sqrt(totals) if self._overlap == "product" else totals
@@ -102,9 +123,21 @@ class OverlapAudit(RowAudit):
         threshold = self._judge.threshold * (1.0 - 1e-6)
         if self._overlap == "count":
             return threshold * np.minimum(ours[:, None], theirs)
+        if self._overlap == "fields":
+            return threshold * self._columns.present_weight(ours.astype(np.int64)[:, None] & theirs.astype(np.int64))
         if self._overlap == "least":
             return threshold / (1.0 + threshold) * (ours[:, None] + theirs)
         return threshold * ours[:, None] * theirs
+
+    def _weights(self, values: U64Array, which: I64Array, rows: int) -> F64Array:
+        """What each of these elements counts, which are of so many rows."""
+        if self._overlap == "count":
+            return np.ones(len(values))
+        fields = self._columns.field_of(values)
+        place = which * len(self._columns.weights) + fields
+        sizes = np.bincount(place, minlength=rows * len(self._columns.weights))
+        weights: F64Array = self._columns.weights[fields] / sizes[place]
+        return weights
 
     def _up_to_date(self, offsets: I64Array, words: U64Array, place: I64Array, sampled: I64Array) -> _Postings:
         """The index with those that joined; made anew after a part of the sample was dropped, or has enough matches.
@@ -126,7 +159,7 @@ class OverlapAudit(RowAudit):
     def _elements(self, offsets: I64Array, words: U64Array, rows: I64Array) -> tuple[U64Array, F64Array, I64Array]:
         """The elements of some rows, one row after another, their weights, and of which of these rows each is."""
         counts = offsets[rows + 1] - offsets[rows]
-        weighted = self._overlap != "count"
+        weighted = self._overlap in ("least", "product")
         if weighted:
             # A row of a bag has its elements, and behind them half as many words with their weights.
             counts = 2 * counts // 3
@@ -134,6 +167,7 @@ class OverlapAudit(RowAudit):
         nth = np.arange(len(which)) - np.repeat(np.cumsum(counts) - counts, counts)
         begins = offsets[rows][which]
         if not weighted:
-            return words[begins + nth], np.ones(len(which)), which
+            values = words[begins + nth]
+            return values, self._weights(values, which, len(rows)), which
         behind = 2 * (begins + counts[which]) + nth
         return words[begins + nth], words.view(np.float32)[behind].astype(np.float64), which

@@ -46,12 +46,12 @@ __all__ = [
     "prefix_lengths",
 ]
 
-# (short, long) of sets of so many elements: how many of its rarest elements an item has in lists, as the smaller and as
-# the larger of a pair.
-Prefix: TypeAlias = Callable[[I64Array], tuple[I64Array, I64Array]]
+# (short, long) of sorted rows: how many of its rarest elements an item has in lists, as the smaller and as the larger
+# of a pair.
+Prefix: TypeAlias = Callable[[I64Array, U64Array], tuple[I64Array, I64Array]]
 # (smaller, larger) of sets of so many elements: what an item adds, as the smaller and as the larger of a pair that
-# matches, to the number of elements that only one of them has.
-Reach: TypeAlias = Callable[[I64Array], tuple[F64Array, F64Array]]
+# matches, to the number of elements that only one of them has; None where nothing is known of it.
+Reach: TypeAlias = Callable[[I64Array], tuple[F64Array, F64Array] | None]
 
 _CLASSES = 256
 _MOST_COUNTERS = 1 << 26

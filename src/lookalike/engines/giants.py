@@ -62,9 +62,12 @@ T = TypeVar("T")
 class Bounds(Protocol):
     """What a match of sets must have in common, and may have apart: see `measures.base.ElementJudge`."""
 
-    def prefix(self, sizes: I64Array) -> tuple[I64Array, I64Array]: ...
+    @property
+    def open_probes(self) -> bool: ...
 
-    def reach(self, sizes: I64Array) -> tuple[F64Array, F64Array]: ...
+    def prefix(self, offsets: I64Array, values: U64Array) -> tuple[I64Array, I64Array]: ...
+
+    def reach(self, sizes: I64Array) -> tuple[F64Array, F64Array] | None: ...
 
 
 class Scan(Protocol):
@@ -190,10 +193,8 @@ class Join(Lists):
         order = np.lexsort((members, sizes))
         in_order = np.empty(len(members), np.uint32)
         in_order[order] = np.arange(len(members), dtype=np.uint32)
-        _, long = judge.prefix(sizes)
-        open_probes = bool((long == sizes).all())
         return cls(
-            store, members[order], memory, limits.bucket, limits.comparisons, open_probes, in_order, judge.prefix,
+            store, members[order], memory, limits.bucket, limits.comparisons, judge.open_probes, in_order, judge.prefix,
             judge.reach, threads=threads,
         )  # fmt: skip
 
@@ -217,8 +218,11 @@ class Join(Lists):
         """Signatures of the sets, so that most candidates need not be compared."""
         sizes = np.diff(self.store.offsets)[self.rows]
         if self.open_probes and int(sizes.sum()) <= _MOST_ELEMENTS * len(sizes):
-            return self._of_small_sets(sizes)
-        near, far = self.reach(sizes)
+            return self._of_small_sets()
+        reach = self.reach(sizes)
+        if reach is None:
+            return None
+        near, far = reach
         lines = math.ceil(_ODD_BITS * float((near + far).mean()) / (64 * _LINE_WORDS))
         words = _LINE_WORDS * min(_MOST_LINES, max(1, lines))
         signatures = np.zeros(len(sizes) * words, np.uint64)
@@ -226,20 +230,21 @@ class Join(Lists):
             odd_signatures(offsets, values, numbers, words, signatures)
         return Likeness(signatures, words, 0, reach=(near, far))
 
-    def _of_small_sets(self, sizes: I64Array) -> Likeness:
+    def _of_small_sets(self) -> Likeness:
         """A bit for each element: an item that is inside another but for so many has no more bits of its own.
 
         Signatures of large sets would be full of bits.
         """
-        signatures = np.zeros((len(sizes), _SIGNATURE_WORDS), np.uint64)
+        signatures = np.zeros((len(self.rows), _SIGNATURE_WORDS), np.uint64)
+        spare = np.zeros(len(self.rows), np.int64)
         for numbers, offsets, values in self.blocks(self.in_order):
+            spare[numbers] = self.prefix(offsets, values)[0] - 1
             place = values >> _SIGNATURE_SHIFT
             bits = np.uint64(1) << (place & np.uint64(63))
             for word in range(_SIGNATURE_WORDS):
                 mine = np.where(place >> np.uint64(6) == np.uint64(word), bits, np.uint64(0))
                 signatures[numbers, word] = np.bitwise_or.reduceat(mine, offsets[:-1])
-        short, _ = self.prefix(sizes)
-        return Likeness(signatures.reshape(-1), _SIGNATURE_WORDS, 0, short - 1)
+        return Likeness(signatures.reshape(-1), _SIGNATURE_WORDS, 0, spare)
 
     def lists(self, alive: BoolArray) -> Iterator[Groups]:
         """The lists of living items, by element, as many at a time as fit the memory.
@@ -280,7 +285,7 @@ class Join(Lists):
         """Which elements are in the prefix of an item, told by their last bits."""
         marks = np.zeros(len(counts), np.bool_)
         for numbers, offsets, values in self.blocks(living):
-            short, _ = self.prefix(np.diff(offsets))
+            short, _ = self.prefix(offsets, values)
             keys, _ = entries(offsets, values, numbers, (short, short), counts, _ANY, _WHOLE)
             marks[keys & np.uint64(len(marks) - 1)] = True
         return marks
@@ -297,7 +302,7 @@ class Join(Lists):
 
         def entries_of(block: Block) -> tuple[U64Array, U32Array]:
             numbers, offsets, values = block
-            return entries(offsets, values, numbers, self.prefix(np.diff(offsets)), counts, marks, (low, high))
+            return entries(offsets, values, numbers, self.prefix(offsets, values), counts, marks, (low, high))
 
         for keys, items in self.of_blocks(living, entries_of):
             # Who made them may not have known yet that the largest were to go.

@@ -13,12 +13,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from lookalike.compared_fields import ComparedField
 from lookalike.config import Config
 from lookalike.errors import InputError, OptionError
 from lookalike.io import column_types as io_columns
 from lookalike.io.source import Batch, Flags, Piece, Source
 from lookalike.items.make_items import make_items
-from lookalike.measure_table import FormTraits, form_named, measure_named
+from lookalike.measure_table import FIELDS, FormTraits, form_named, measure_named
 from lookalike.measures import form_of, forms_for, is_list
 from lookalike.recipe import Recipe, recipe_of
 from lookalike.types import BoolArray, I64Array, U64Array
@@ -201,6 +202,11 @@ def open_items(source: Source, config: Config) -> Items:
             raise _nothing(source) or InputError(
                 f"there is no column {name!r}{_where(source)}; the columns are {shown(schema.names)}"
             )
+    if config.compared:
+        for name, each in zip(columns, config.compared, strict=True):
+            _check_compared(source, schema.field(name), each)
+        recipe, ids, kind = recipe_of(config, FIELDS), config.id or source.natural_id, ", ".join(config.compare or [])
+        return Items(source, tuple(columns), ids, recipe, kind, config.group_by)
     forms = [_form(source, schema.field(name), config) for name in columns]
     for name, form in zip(columns, forms, strict=True):
         if not form_named(form).is_text and len(columns) > 1:
@@ -223,6 +229,17 @@ def named_columns(given: tuple[str, ...], names: list[str]) -> tuple[str, ...]:
         several = [each.strip() for each in name.split(",")]
         out += several if name not in names and all(each in names for each in several) else [name]
     return tuple(out)
+
+
+def _check_compared(source: Source, field: pa.Field, compared: ComparedField) -> None:
+    """Refuse a column that cannot be compared as it is asked for."""
+    if compared.shingle is None and not (is_list(field.type) or pa.types.is_null(field.type)):
+        raise InputError(f"column {field.name!r}{_where(source)} holds {field.type}: only lists are compared as sets")
+    if compared.shingle is not None and pa.types.is_nested(field.type):
+        raise InputError(
+            f"column {field.name!r}{_where(source)} holds {field.type}, which has no shingles: compare it as a set "
+            f"({field.name}:set)"
+        )
 
 
 def _form(source: Source, field: pa.Field, config: Config) -> str:

@@ -56,7 +56,10 @@ def make_items(
     few_words = 0
     names = [name for name in rows.schema.names if name != group_by] if columns is None else columns
     arrays = [_column(rows, name) for name in names]
-    values = arrays[0] if len(arrays) == 1 else _join(arrays)
+    if recipe.compared:
+        values = _side_by_side(arrays, names, recipe)
+    else:
+        values = arrays[0] if len(arrays) == 1 else _join(arrays)
     if recipe.unit == "document":
         row_of = np.arange(len(values), dtype=np.int64)
     else:
@@ -76,6 +79,15 @@ def _column(rows: pa.RecordBatch, name: str) -> pa.Array:
     return column.cast(pa.large_string()) if pa.types.is_null(column.type) else column
 
 
+def _side_by_side(arrays: Sequence[pa.Array], names: Sequence[str], recipe: Recipe) -> pa.StructArray:
+    """The columns that rows are compared by; what is compared as text is text, also a number or a date."""
+    values = [
+        array if compared.shingle is None or is_binary_like(array.type) else array.cast(pa.large_string())
+        for array, compared in zip(arrays, recipe.compared, strict=True)
+    ]
+    return pa.StructArray.from_arrays(values, names=list(names))
+
+
 def _join(arrays: Sequence[pa.Array]) -> pa.Array:
     """Several text columns as one text, a line each; null is empty."""
     # Bytes, because a batch with invalid UTF-8 comes as bytes; the shingler reads both alike.
@@ -89,6 +101,9 @@ def item_lengths(values: pa.Array) -> I64Array:
         lengths = values.value_lengths()
     elif is_binary_like(values.type):
         lengths = pc.binary_length(values)
+    elif pa.types.is_struct(values.type):
+        together: I64Array = np.sum([item_lengths(part) for part in values.flatten()], axis=0, dtype=np.int64)
+        return together
     else:
         return np.zeros(len(values), np.int64)
     out: I64Array = lengths.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)

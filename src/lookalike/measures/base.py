@@ -135,12 +135,18 @@ class Judge(Protocol):
 class ElementJudge(Judge, Protocol):
     """Compares sets of sorted elements, which can be joined."""
 
-    def prefix(self, sizes: I64Array) -> tuple[I64Array, I64Array]:
-        """How many of its rarest elements a set of so many needs, as the smaller and as the larger of a pair."""
+    # Whether any element of the larger set of a pair may be one that both share.
+    open_probes: bool
+
+    def prefix(self, offsets: I64Array, values: U64Array) -> tuple[I64Array, I64Array]:
+        """How many of its rarest elements each row needs, as the smaller and as the larger of a pair."""
         ...
 
-    def reach(self, sizes: I64Array) -> tuple[F64Array, F64Array]:
-        """What a set of so many adds to the elements that a match may have apart, as the smaller and as the larger."""
+    def reach(self, sizes: I64Array) -> tuple[F64Array, F64Array] | None:
+        """What a set of so many adds to the elements that a match may have apart, as the smaller and as the larger.
+
+        None where nothing is known of it.
+        """
         ...
 
 

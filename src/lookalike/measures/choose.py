@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from lookalike.io.column_types import FORM
-from lookalike.measure_table import FORMS, IDENTITY, Slots, measure_named
+from lookalike.measure_table import FIELDS, FORMS, IDENTITY, Slots, measure_named
 from lookalike.measures.base import Measure, is_list
 from lookalike.measures.set_measures import Identity, Jaccard
 from lookalike.recipe import Recipe
@@ -95,6 +95,10 @@ def measure_of(recipe: Recipe, frequencies: Frequencies | None = None) -> Measur
         from lookalike.measures.distance_measures import Distance
 
         return Distance(recipe)
+    if recipe.measure == FIELDS:
+        from lookalike.measures.field_measure import FieldSimilarity
+
+        return FieldSimilarity(recipe)
     from lookalike.measures.containment_measure import Containment
 
     return Containment(recipe, frequencies)

@@ -53,6 +53,7 @@ class ContainmentJudge(Comparable):
 
     lowest = 0.0
     has_elements = True
+    open_probes = True
     compare = staticmethod(containments)
 
     def __init__(self, threshold: float) -> None:
@@ -64,9 +65,9 @@ class ContainmentJudge(Comparable):
     def rows(self, sets: Sets) -> tuple[I64Array, U64Array]:
         return sets.offsets, sort_sets(sets.offsets, sets.values)
 
-    def prefix(self, sizes: I64Array) -> tuple[I64Array, I64Array]:
-        """How many of its rarest elements a set of so many needs, as the smaller and as the larger of a pair."""
-        return containment_lengths(sizes, self.threshold)
+    def prefix(self, offsets: I64Array, values: U64Array) -> tuple[I64Array, I64Array]:
+        """How many of its rarest elements each set needs, as the smaller and as the larger of a pair."""
+        return containment_lengths(np.diff(offsets), self.threshold)
 
     def reach(self, sizes: I64Array) -> tuple[F64Array, F64Array]:
         """What a set of so many adds to the elements that a match may have apart, as the smaller and as the larger."""

@@ -97,11 +97,12 @@ class _OfSets(Comparable):
     lowest = 0.0
     threshold: float
     has_elements = True
+    open_probes = False
     compare = staticmethod(similarities)
 
-    def prefix(self, sizes: I64Array) -> tuple[I64Array, I64Array]:
-        """How many of its rarest elements a set of so many needs, as the smaller and as the larger of a pair."""
-        return prefix_lengths(sizes, self.threshold)
+    def prefix(self, offsets: I64Array, values: U64Array) -> tuple[I64Array, I64Array]:
+        """How many of its rarest elements each set needs, as the smaller and as the larger of a pair."""
+        return prefix_lengths(np.diff(offsets), self.threshold)
 
     def reach(self, sizes: I64Array) -> tuple[F64Array, F64Array]:
         """What a set of so many adds to the elements that a match may have apart, as the smaller and as the larger."""

@@ -176,6 +176,23 @@ class SetColumn(TypedDict, total=False):
     sets: Annotated[str | None, Option("The column with sets to compare.", check=allowed.name, panel=READING)]
 
 
+class ComparedColumns(TypedDict, total=False):
+    """The columns that rows are compared by, one by one."""
+
+    compare: Annotated[
+        str | Sequence[str] | None,
+        Option(
+            "Compare rows column by column: COLUMN:char:K, COLUMN:word:K, COLUMN:equal or COLUMN:set, and a weight, "
+            "such as title:char:4:2.",
+            on_command="May be given several times.",
+            check=allowed.names,
+            panel=MATCHING,
+            typed=list[str] | None,
+            metavar="COLUMN:HOW[:WEIGHT]",
+        ),
+    ]
+
+
 class ItemOptions(TypedDict, total=False):
     """What items are called, and what becomes of those that cannot be compared."""
 
@@ -193,7 +210,10 @@ class Running(TypedDict, total=False):
     threads: Annotated[int | None, Option("Threads; all cores by default.", check=Whole(1), panel=EXPERT)]
 
 
-class Common(LimitOptions, TextOptions, Columns, VectorColumn, SetColumn, ItemOptions, Bands, Running, total=False):
+class Common(
+    LimitOptions, TextOptions, Columns, VectorColumn, SetColumn, ComparedColumns, ItemOptions, Bands, Running,
+    total=False,
+):  # fmt: skip
     """What `pairs`, `clusters` and `dedup` take alike."""
 
     html: Html
@@ -422,8 +442,9 @@ class DedupOptions(Common, ListedPairs, ClusterOptions, Removing, OtherColumns, 
 
 
 class NeighborsOptions(
-    TextOptions, Columns, VectorColumn, SetColumn, ItemOptions, ReadOptions, Running, Watching, total=False
-):
+    TextOptions, Columns, VectorColumn, SetColumn, ComparedColumns, ItemOptions, ReadOptions, Running, Watching,
+    total=False,
+):  # fmt: skip
     """The options of `lookalike.neighbors`."""
 
     k: Annotated[int, Option("How many neighbours of each query.", default=10, check=Whole(1), short="-k")]
@@ -447,7 +468,9 @@ class NeighborsOptions(
     tokens: TokensOption
 
 
-class TuneOptions(Columns, VectorColumn, SetColumn, ItemOptions, ReadOptions, Running, Watching, total=False):
+class TuneOptions(
+    Columns, VectorColumn, SetColumn, ComparedColumns, ItemOptions, ReadOptions, Running, Watching, total=False
+):
     """The options of `lookalike.tune`."""
 
     truth: Annotated[

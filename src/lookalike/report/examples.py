@@ -15,6 +15,7 @@ from lookalike.engines.local.pipeline import Found
 from lookalike.engines.local.result_tables import ids_of
 from lookalike.engines.local.specimens import Specimens
 from lookalike.items.from_rows import ItemPiece
+from lookalike.measure_table import FIELDS
 from lookalike.report.explain import aligned_words
 from lookalike.threads.ordered import ordered_map
 from lookalike.types import BoolArray, F64Array, I64Array
@@ -134,7 +135,7 @@ def _ids(found: Found, items: list[int]) -> list[Any]:
 def _marks(found: Found, a: str, b: str) -> tuple[list[list[int]], list[list[int]]]:
     """The ranges of characters that two items share, where what is shown of them can tell; of texts, place by place."""
     form = found.items.traits
-    if form.is_text:
+    if form.is_text or form.name == FIELDS:
         return aligned_words(a, b)
     if form.name == "bits":
         same = np.array([x == y != " " for x, y in zip(a, b, strict=False)], np.bool_)

@@ -85,7 +85,9 @@ def decisive_options(config: Config) -> dict[str, Any]:
     """Every option that decides what comes out, under its name in Python, with the value that a run had for it."""
     shingle, scale = config.shingle, config.scale
     names = [name for name in entries(ConfigOptions) if hasattr(config, name) and name not in _NOT_DECISIVE]
-    of_items = {"vectors": None, "sets": None, "column": None} | {config.form or "column": list(config.columns) or None}
+    of_items: dict[str, list[str] | None] = {"vectors": None, "sets": None, "column": None}
+    if not config.compared:
+        of_items[config.form or "column"] = list(config.columns) or None
     return {
         **{name: getattr(config, name) for name in names},
         **of_items,

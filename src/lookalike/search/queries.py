@@ -2,6 +2,7 @@
 
     vectors by cosine, euclidean, manhattan    a scan of products, or of sign bits first (`nearest.py`)
     sets and bags, text included               lists of those that share an element (`shared_elements.py`)
+    rows, column by column                     each query with each row (`verify/field_scan.py`)
     strings of bits                            a scan of all of them (`verify/bit_scan.py`)
     vectors by another distance                each query with each item
 
@@ -26,7 +27,7 @@ from lookalike.io.writing.tabular import Tabular, beginning
 from lookalike.items.from_rows import Items, open_items
 from lookalike.items.ids import Ids
 from lookalike.key import sketch_seed
-from lookalike.measure_table import check_measure, measure_named
+from lookalike.measure_table import FIELDS, check_measure, measure_named
 from lookalike.measures import Measure, measure_of
 from lookalike.search.nearest import Nearest, SearchPlan
 from lookalike.search.searched_items import SearchedItems, count_shingles, left_out_examples, read_items
@@ -34,6 +35,7 @@ from lookalike.search.shared_elements import SharedElements
 from lookalike.types import F64Array, I64Array
 from lookalike.verify.bit_scan import nearest_by_bits, side_by_side
 from lookalike.verify.element_lists import CONTAINMENT, JACCARD, LEAST, PRODUCT
+from lookalike.verify.field_scan import nearest_by_fields
 from lookalike.verify.verifier import HeldRows, RowsInPlaces, Verifier
 from lookalike.wording.phrases import counted, measure_words
 from lookalike.wording.printable import printable
@@ -262,6 +264,9 @@ class SearchedSource:
         """The nearest k items of each query, and a few more where a score may be rounded or an item finds itself."""
         base, name, threads = self.base, self.config.scale.measure, self.config.threads
         exact = SearchPlan("exact", k, 1.0, 1.0, 1.0, 0.0, 0.0)
+        if base.elements is not None and self.items.form == FIELDS:
+            weights = np.array([each.weight for each in self.items.recipe.compared])
+            return nearest_by_fields(base.elements, None if among else asked.elements, weights, k, threads), exact
         if base.elements is not None:
             overlap = _OVERLAPS[name]
             search = SharedElements(overlap, base.elements, None if among else asked.elements, threads)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -92,6 +93,8 @@ class Tuning(Tabular):
     pairs: pa.Table
     # How many rows were read, if there may be more of them.
     cut_at: int | None = None
+    # How the columns of rows are compared, where that was said.
+    compare: tuple[str, ...] = ()
 
     @property
     def table(self) -> pa.Table:
@@ -117,7 +120,8 @@ class Tuning(Tabular):
     def options(self) -> dict[str, Any]:
         """The proposal as options of `pairs`, `clusters` and `dedup`."""
         shingle = {} if self.shingle is None else {"shingle": self.shingle}
-        return {"measure": self.measure} | shingle | {"threshold": self.threshold}
+        how = {"compare": list(self.compare)} if self.compare else {"measure": self.measure}
+        return how | shingle | {"threshold": self.threshold}
 
     @cached_property
     def reason(self) -> str:
@@ -169,7 +173,8 @@ class Tuning(Tabular):
     def headline(self) -> str:
         """The proposal in a line."""
         shingle = "" if self.shingle is None else f"--shingle {self.shingle} "
-        return f"proposal: {shingle}-t {self.threshold:.2f}"
+        compare = "".join(f"--compare {shlex.quote(each)} " for each in self.compare)
+        return f"proposal: {compare}{shingle}-t {self.threshold:.2f}"
 
     def __repr__(self) -> str:
         return "\n".join([self.headline, f"  {self.reason}", *(printable(f"  ({note})") for note in self.notes)])
@@ -210,6 +215,7 @@ def find_tuning(
         best.looked.search.config.scale.measure, None if gold is None else len(gold),
         0 if gold is None else gold.unknown, best.examples(threshold),
         options["limit"] if best.looked.rows == options["limit"] else None,
+        tuple(best.looked.search.config.compare or ()),
     )  # fmt: skip
 
 

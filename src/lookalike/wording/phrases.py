@@ -4,7 +4,7 @@ from __future__ import annotations
 
 __all__ = ["counted", "measure_words"]
 
-_NAMES = {"weighted-jaccard": "weighted Jaccard"}
+_NAMES = {"weighted-jaccard": "weighted Jaccard", "fields": "weighted mean"}
 _NAMES |= {name.lower(): name for name in ("Euclidean", "Hamming", "Jaccard", "Manhattan")}
 
 

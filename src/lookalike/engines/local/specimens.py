@@ -9,6 +9,7 @@ Which of them turn out to be matches or clusters is seen later; there are enough
     bags     boot: 2.5, lace: 0.75, … 30 elements       the largest weights first
     vectors  0.8175, -1.773, 0.04121, … 384 components
     bits     9f3a 01c4 … 1,024 bits
+    fields   title: The tea party                       a line for each column that is not empty
 """
 
 from __future__ import annotations
@@ -125,6 +126,15 @@ def _bits(value: pa.Scalar) -> str:
     return data[:_BYTES].hex(" ", -2) + more
 
 
+def _fields(value: pa.Scalar) -> str:
+    told = [f"{name}: {_field(part)}" for name, part in value.items() if part.is_valid]
+    return "\n".join(told)[:_MOST]
+
+
+def _field(part: pa.Scalar) -> str:
+    return _set(part) if is_list(part.type) else _text(part)
+
+
 _READERS: dict[str, Callable[[pa.Scalar], str]] = {
     "text": _text,
     "sets": _set,
@@ -132,6 +142,7 @@ _READERS: dict[str, Callable[[pa.Scalar], str]] = {
     "bags": _bag,
     "vectors": _vector,
     "bits": _bits,
+    "fields": _fields,
 }
 
 
