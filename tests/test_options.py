@@ -106,11 +106,11 @@ def test_a_command_takes_what_the_function_takes(verb: str) -> None:
 
 
 def test_every_field_of_a_configuration_is_an_option_or_derived_from_some() -> None:
-    derived = {"columns", "against_columns", "form", "verify_text", "exact_normalized", "of_text"}
+    derived = {"columns", "against_columns", "form", "compared", "verify_text", "exact_normalized", "of_text"}
     names = {field.name for field in fields(Config)}
     assert names - derived <= set(entries(ConfigOptions))
-    # These become `columns`, `against_columns`, `form` and `shingle`.
-    made = {"column", "against_column", "vectors", "sets", "normalize", "tokens"}
+    # These become `columns`, `against_columns`, `form`, `compared` and `shingle`.
+    made = {"column", "compare", "against_column", "vectors", "sets", "normalize", "tokens"}
     assert set(entries(ConfigOptions)) - names == made
 
 

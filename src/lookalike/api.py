@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 from lookalike.config import make_config
 from lookalike.engines.local.pipeline import Found, find
 from lookalike.engines.local.sampled_plan import plan_for
-from lookalike.errors import OptionError
+from lookalike.errors import InputError, OptionError
 from lookalike.io import Source, open_source
 from lookalike.io.input_options import InputOptions, edges_of
 from lookalike.io.source import batch_bytes_for
@@ -135,9 +135,9 @@ def neighbors(items: Any, queries: Any = None, **options: Unpack[NeighborsOption
     check_names("neighbors", NeighborsOptions, options)
     values = checked(NeighborsOptions, options)
     reading = {name: values.pop(name) for name in ("format", "limit")} | {"skip_bad": values["skip_bad"]}
-    other = None if queries is None else open_source(queries, **reading)
+    other = None if queries is None else open_source(_rows(queries, values["compare"]), **reading)
     progress = values.pop("progress") or SILENT
-    return find_neighbors(open_source(items, **reading), other, values, progress)
+    return find_neighbors(open_source(_rows(items, values["compare"]), **reading), other, values, progress)
 
 
 @takes(TuneOptions)
@@ -161,8 +161,9 @@ def tune(items: Any, **options: Unpack[TuneOptions]) -> Tuning:
     values = checked(TuneOptions, options)
     values["limit"] = values["limit"] or TUNED_ROWS
     reading = {name: values[name] for name in ("format", "limit", "skip_bad")}
-    other = None if values["against"] is None else open_source(values["against"], **reading)
-    return find_tuning(open_source(items, **reading), other, values, values["progress"] or SILENT)
+    rows, against = (_rows(each, values["compare"]) for each in (items, values["against"]))
+    other = None if against is None else open_source(against, **reading)
+    return find_tuning(open_source(rows, **reading), other, values, values["progress"] or SILENT)
 
 
 def edges(
@@ -227,6 +228,19 @@ def plan(
     )  # fmt: skip
 
 
+def _rows(items: Any, compare: object) -> Any:
+    """A list of dicts, which is one of bags otherwise, as a table where rows are compared column by column."""
+    if compare is None or not isinstance(items, list) or not all(isinstance(row, dict) for row in items):
+        return items
+    import pyarrow as pa
+
+    names = dict.fromkeys(name for row in items for name in row)
+    try:
+        return pa.table({str(name): pa.array([row.get(name) for row in items]) for name in names})
+    except pa.ArrowInvalid as error:
+        raise InputError(f"items: the values of a column are of several types: {error}") from error
+
+
 def _index_run(given: Mapping[str, Any], options: Mapping[str, Any]) -> IndexRun | None:
     """The index that is compared with, if it is one."""
     told = {"add": given["add"], "replace": given["replace"], "payload": given["payload"] or ()}
@@ -247,8 +261,8 @@ def _find(verb: str, table: Any, items: Any, options: Mapping[str, Any], index: 
         "batch_bytes": batch_bytes_for(config.memory, config.threads),
     }  # fmt: skip
     against = given.get("against")
-    other = None if against is None or index is not None else open_source(against, **reading)
-    source = open_source(items, **reading, limit=given["limit"])
+    other = None if against is None or index is not None else open_source(_rows(against, config.compare), **reading)
+    source = open_source(_rows(items, config.compare), **reading, limit=given["limit"])
     known = None if index is None else index.known(source, config)
     found = find(source, config, given["progress"] or SILENT, verb=verb, against=other, known=known)
     check_strict(found)

@@ -5,8 +5,7 @@
     year:equal       the year as a whole: the same or not
     tags:set         a column of lists, by what they hold
 
-The similarity of two rows is the mean of those of their columns, by weight. What is missing in one of the two tells
-nothing, so it is left out of the mean; but less than half of all weight is never enough (`verify/field_scores.py`).
+The similarity of two rows is the mean of those of their columns, by weight (`verify/field_scores.py`).
 """
 
 from __future__ import annotations
@@ -19,10 +18,11 @@ from dataclasses import dataclass
 from lookalike.errors import OptionError
 from lookalike.shingle import Shingle, parse_shingle
 
-__all__ = ["MOST_FIELDS", "ComparedField", "parse_fields"]
+__all__ = ["FIELD_SHIFT", "MOST_FIELDS", "WHOLE", "ComparedField", "parse_fields"]
 
-# The field of an element is told by three of its bits.
-MOST_FIELDS = 8
+# The column of an element is told by its top three bits.
+FIELD_SHIFT = 61
+MOST_FIELDS = 1 << (64 - FIELD_SHIFT)
 # Longer than any text: the whole of it is one shingle.
 WHOLE = 1 << 30
 

@@ -280,7 +280,6 @@ def _fields(options: ConfigOptions) -> tuple[tuple[str, ...], tuple[ComparedFiel
         "measure": options["measure"] is not None,
         "exact": options["exact"],
         "unit": options["unit"] != "document",
-        "bands": options["bands"] is not None,
         "verify": options["verify"] != "exact",
     }
     for name, given in refused.items():

@@ -43,6 +43,7 @@ class Slots(Enum):
 
     NONE = auto()  # there is no sketch: nobody knows a family of hash functions, or it would find nothing
     MINHASH = auto()
+    FIELD_MINHASH = auto()
     WEIGHTED_MINHASH = auto()
     SIGNS = auto()
     SPARSE_SIGNS = auto()
@@ -174,7 +175,9 @@ _POWER_NS = 4.2
 _EVERY_FORM = ("text", "sets", "columns", "vectors", "bags", "bits")
 _IDENTITY = MeasureTraits(IDENTITY, _EVERY_FORM, Slots.NONE, PlannedBy.NOTHING, AuditKind.NONE, literal=True)
 
-_FIELDS = MeasureTraits(FIELDS, (FIELDS,), Slots.NONE, PlannedBy.JOIN, AuditKind.OVERLAP, rounding=Rounding.QUOTIENT)
+_FIELDS = MeasureTraits(
+    FIELDS, (FIELDS,), Slots.FIELD_MINHASH, PlannedBy.SAMPLE, AuditKind.OVERLAP, rounding=Rounding.QUOTIENT
+)
 
 _TABLE = {each.name: each for each in (*_SIMILARITIES, *_DISTANCES, _FIELDS, _IDENTITY)}
 # What is different of items that are elements with weights.
@@ -273,12 +276,12 @@ _FORMS = {
             "vectors", "a list of numbers", "cosine", has_dimensions=True, part="component", part_bits=32,
             noun="vector", compared_as="vectors", rows_of="vectors", dense=True,
         ),
-        FormTraits(FIELDS, "several columns", FIELDS, noun="row", has_elements=True),
         FormTraits("bags", "a list of elements with weights", "weighted-jaccard", compared_as="bags", has_weights=True),
         FormTraits(
             "bits", "bits", "hamming", has_dimensions=True, part="bit", compared_as="bits", rows_of="strings",
             dense=True,
         ),
+        FormTraits(FIELDS, "several columns", FIELDS, noun="row", compared_as="columns", has_elements=True),
     )
 }  # fmt: skip
 FORMS = tuple(_FORMS)

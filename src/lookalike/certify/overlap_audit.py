@@ -9,7 +9,7 @@ sample. No prefix, no order by rarity: it shares nothing with the join that it c
     count      1                             threshold · the smaller of both sizes (containment)
     least      the smaller weight            t/(1+t) · the weights of both (weighted Jaccard)
     product    the product of its weights    threshold · both lengths (cosine)
-    fields     the smaller w_f / |A_f|       threshold · the weight of the columns of both (rows by columns)
+    fields     the smaller w_f / |A_f|       threshold · the weight of the columns of either (rows by columns)
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class ComparesColumns(Protocol):
 
     def field_of(self, elements: U64Array) -> I64Array: ...
 
-    def present_weight(self, fields: I64Array) -> F64Array: ...
+    def weight_of(self, fields: I64Array) -> F64Array: ...
 
 
 @dataclass(slots=True)
@@ -124,7 +124,7 @@ class OverlapAudit(RowAudit):
         if self._overlap == "count":
             return threshold * np.minimum(ours[:, None], theirs)
         if self._overlap == "fields":
-            return threshold * self._columns.present_weight(ours.astype(np.int64)[:, None] & theirs.astype(np.int64))
+            return threshold * self._columns.weight_of(ours.astype(np.int64)[:, None] | theirs.astype(np.int64))
         if self._overlap == "least":
             return threshold / (1.0 + threshold) * (ours[:, None] + theirs)
         return threshold * ours[:, None] * theirs

@@ -149,6 +149,10 @@ class ElementJudge(Judge, Protocol):
         """
         ...
 
+    def plain_score(self, one: U64Array, other: U64Array) -> float:
+        """The score of two rows by nothing but NumPy, for checks of the kernels."""
+        ...
+
 
 def compares_elements(judge: Judge) -> TypeGuard[ElementJudge]:
     """Whether the rows of a judge can be joined by their rare elements."""

@@ -72,3 +72,8 @@ class ContainmentJudge(Comparable):
     def reach(self, sizes: I64Array) -> tuple[F64Array, F64Array]:
         """What a set of so many adds to the elements that a match may have apart, as the smaller and as the larger."""
         return containment_reach(sizes, self.threshold)
+
+    def plain_score(self, one: U64Array, other: U64Array) -> float:
+        """The containment by nothing but NumPy, for checks of the kernels."""
+        both = len(np.intersect1d(one, other, assume_unique=True))
+        return both / max(1, min(len(one), len(other)))

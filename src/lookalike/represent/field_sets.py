@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from lookalike.compared_fields import ComparedField
+from lookalike.compared_fields import FIELD_SHIFT, ComparedField
 from lookalike.kernels.jit import kernel
 from lookalike.key import PUBLIC_KEY
 from lookalike.represent.elements import element_sets
@@ -21,10 +21,8 @@ from lookalike.represent.text_sets import shingle_texts
 from lookalike.spec import GOLDEN, mix
 from lookalike.types import I64Array, Sets, U64Array
 
-__all__ = ["FIELD_SHIFT", "field_sets"]
+__all__ = ["field_sets"]
 
-# Three bits tell the field, 61 the element.
-FIELD_SHIFT = 61
 _ELEMENT = np.uint64((1 << FIELD_SHIFT) - 1)
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["decisive_options", "describe_options", "describe_result", "describe_run"]
 
 # Options that decide how a run is computed, not what comes out, or that stand in its description in another way.
-_NOT_DECISIVE = ("threads", "memory", "shingle", "of_text", "strict")
+_NOT_DECISIVE = ("threads", "memory", "shingle", "compared", "of_text", "strict")
 
 
 def describe_run(
@@ -55,6 +55,7 @@ def describe_options(config: Config) -> dict[str, Any]:
     options = {name: value for name, value in asdict(config).items() if name not in _NOT_DECISIVE}
     options["seed"] = seed_shown(config.seed)
     options["shingle"] = str(config.shingle)
+    options["compare"] = config.compare
     options["normalize"] = sorted(config.shingle.normalize)
     options["tokens"] = _function_name(config.shingle.tokens)
     return {"lookalike": __version__, "hash_spec": SPEC_VERSION, **options}

@@ -8,6 +8,7 @@ nothing else of a measure.
 | --------- | ------------------------------------------------- | ---------------- |
 | jaccard   | smallest hash of the set                          | s                |
 | cosine    | sign of the product with a random Gaussian vector | 1 - arccos(s)/pi |
+| fields    | the same of one column, drawn by its weight       | s                |
 | hamming   | one sampled bit, s = 1 - distance/bits            | s                |
 | euclidean | floor((a·x + b)/w), a Gaussian                    | see `Stable`     |
 | manhattan | floor((a·x + b)/w), a Cauchy                      | see `Stable`     |
@@ -35,7 +36,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lookalike.errors import OptionError
-from lookalike.measure_table import DISTANCES, SIMILARITIES, Slots, measure_named
+from lookalike.measure_table import DISTANCES, FIELDS, SIMILARITIES, Slots, measure_named
 
 __all__ = [
     "FAMILIES",
@@ -211,6 +212,7 @@ def _between(order: float, u: Array) -> Array:
 
 _OF_SLOTS: dict[Slots, Family] = {
     Slots.MINHASH: jaccard,
+    Slots.FIELD_MINHASH: jaccard,
     Slots.WEIGHTED_MINHASH: jaccard,
     Slots.SIGNS: cosine,
     Slots.SAMPLED_BITS: hamming,
@@ -227,6 +229,8 @@ def is_stable(measure: str) -> bool:
 
 def family_of(measure: str, width: float | None = None) -> Family:
     """The family of a measure; a stable projection has a width."""
+    if measure == FIELDS:
+        return _OF_SLOTS[measure_named(FIELDS).slots]
     order = None if measure in FAMILIES else measure_named(measure).order
     if order is not None:
         if width is None:

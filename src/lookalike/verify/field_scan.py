@@ -12,7 +12,7 @@ from lookalike.kernels.jit import kernel
 from lookalike.threads.ordered import ordered_map
 from lookalike.types import F64Array, I64Array
 from lookalike.verify.element_lists import ElementRows
-from lookalike.verify.field_scores import field_score, least_weight
+from lookalike.verify.field_scores import field_score
 from lookalike.verify.selection import NOBODY, replace_worst, sort_best, worse
 
 __all__ = ["nearest_by_fields"]
@@ -23,10 +23,9 @@ _QUERIES = 16
 
 
 @kernel(
-    f"void({_ROWS}, {_ROWS}, Array(float64,1,'C',readonly=True), float64, int64, int64, int64, int64[:,::1], "
-    "float64[:,::1])"
+    f"void({_ROWS}, {_ROWS}, Array(float64,1,'C',readonly=True), int64, int64, int64, int64[:,::1], float64[:,::1])"
 )
-def _nearest_rows(offsets, words, q_offsets, q_words, weights, least, first, last, myself, ids, scores):
+def _nearest_rows(offsets, words, q_offsets, q_words, weights, first, last, myself, ids, scores):
     """Fill the heaps of the best of the queries from `first` to before `last`; none of them where nothing is shared.
 
     Query q does not find item q if `myself` is 0.
@@ -39,7 +38,7 @@ def _nearest_rows(offsets, words, q_offsets, q_words, weights, least, first, las
             if item == q + myself:
                 continue
             score = field_score(
-                q_words, q_offsets[q], q_offsets[q + 1], words, offsets[item], offsets[item + 1], weights, least
+                q_words, q_offsets[q], q_offsets[q + 1], words, offsets[item], offsets[item + 1], weights
             )
             if score > 0.0 and worse(scores[q, 0], ids[q, 0], score, item):
                 replace_worst(scores, ids, q, k, score, item)
@@ -51,13 +50,10 @@ def nearest_by_fields(
     """The `count` nearest items of each query, or of each item; nearest first, equals by number, -1 where none are."""
     asked, myself = (items, 0) if queries is None else (queries, -(2**62))
     ids, scores = np.empty((len(asked), count), np.int64), np.empty((len(asked), count))
-    least = least_weight(weights)
 
     def task(first: int) -> None:
         last = min(first + _QUERIES, len(asked))
-        _nearest_rows(
-            items.offsets, items.words, asked.offsets, asked.words, weights, least, first, last, myself, ids, scores
-        )
+        _nearest_rows(items.offsets, items.words, asked.offsets, asked.words, weights, first, last, myself, ids, scores)
         sort_best(ids[first:last], scores[first:last])
 
     for _ in ordered_map(task, range(0, len(asked), _QUERIES), threads):

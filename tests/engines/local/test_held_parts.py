@@ -47,7 +47,7 @@ def test_pairs_match_by_plain_intersections_if_a_part_holds_both(seed: int) -> N
     # Every third item is in no part.
     parts = HeldParts([held_part({i: sets[i] for i in range(each, 30, 3)}) for each in (0, 1)])
     pairs = list(combinations(range(30), 2))
-    found = parts.matching_sets(*both(pairs), THRESHOLD)
+    found = parts.matching_again(*both(pairs), SetJudge(THRESHOLD))
     truth = [a % 3 == b % 3 < 2 and jaccard(sets[a], sets[b]) >= THRESHOLD for a, b in pairs]
     assert found.tolist() == truth
     assert parts.items == 20

@@ -103,8 +103,8 @@ class Comparing:
         return rows.similarity(left, right)
 
     def match_again(self, left: I64Array, right: I64Array) -> BoolArray:
-        """Which pairs of items match by plain intersections of their rows, which must be sets."""
-        return self.held.matching_sets(left, right, self.second.judge.threshold)
+        """Which pairs of items match by plain intersections of their rows, which must hold elements."""
+        return self.held.matching_again(left, right, self.second.judge)
 
     @property
     def unexamined(self) -> int:

@@ -13,7 +13,7 @@ from lookalike.collide.fold import Folds
 from lookalike.engines.counts import Counts
 from lookalike.engines.local.parts import Part
 from lookalike.engines.local.store.stored_rows import StoredRows
-from lookalike.measures import Judge
+from lookalike.measures import Judge, compares_elements
 from lookalike.types import BoolArray, F64Array, I64Array
 from lookalike.verify.verifier import Verified, Verifier
 
@@ -95,17 +95,17 @@ class HeldParts:
             mine = np.flatnonzero((items[one] == left) & (items[other] == right))
             yield held, mine, one[mine], other[mine]
 
-    def matching_sets(self, left: I64Array, right: I64Array, threshold: float) -> BoolArray:
-        """Which pairs of items match by plain intersections of their rows, which must be sets.
+    def matching_again(self, left: I64Array, right: I64Array, judge: Judge) -> BoolArray:
+        """Which pairs of items match by plain intersections of their rows, which must hold elements.
 
         A pair of which the rows are not held together does not match: it was in no part.
         """
         out = np.zeros(len(left), np.bool_)
+        assert compares_elements(judge), "only elements are intersected"
         for held, mine, *rows in self.together(left, right):
             for at, a, b in zip(mine.tolist(), *(each.tolist() for each in rows), strict=True):
                 one, other = (held.store.take(row, row + 1)[1] for row in (a, b))
-                both = len(np.intersect1d(one, other, assume_unique=True))
-                out[at] = both / max(1, len(one) + len(other) - both) >= threshold
+                out[at] = judge.plain_score(one, other) >= judge.threshold
         return out
 
     def close(self) -> None:

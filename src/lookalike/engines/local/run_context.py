@@ -54,4 +54,4 @@ class RunContext:
     @property
     def rows_tell(self) -> bool:
         """Whether what is compared is what band keys were made of, so that it tells whether bands did their work."""
-        return self.config.verify == "exact" and self.recipe.traits.slots is Slots.MINHASH
+        return self.config.verify == "exact" and self.recipe.traits.slots in (Slots.MINHASH, Slots.FIELD_MINHASH)

@@ -103,7 +103,7 @@ class GiantStage:
         recipe, joined = self.recipe, None
         places = self.numbering.places(items)
         tells = self.blocks == 1 or self.all_pairs
-        if tells and recipe.bands and recipe.traits.slots is Slots.MINHASH:
+        if tells and recipe.bands and recipe.traits.slots in (Slots.MINHASH, Slots.FIELD_MINHASH):
             bands = GiantBands(len(items), recipe.bands)
             for blob in marks:
                 for band, mine in by_number(blob["bands"]):
