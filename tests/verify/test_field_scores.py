@@ -36,7 +36,9 @@ def test_every_pair_has_the_similarity_of_the_definition(seed: int) -> None:
     rows = drawn(seed, 60)
     left, right = (each.reshape(-1) for each in np.meshgrid(np.arange(60), np.arange(60)))
     judge, (offsets, values) = FieldJudge(0.5, np.array(WEIGHTS)), rows_of(rows)
-    found = judge.compare(offsets, values, left, right, 0.5)
+    found, reaching = (judge.compare(offsets, values, left, right, least) for least in (0.0, 0.5))
+    assert (reaching[found >= 0.5] == found[found >= 0.5]).all() and (reaching[found < 0.5] < 0.5).all()
+    assert (reaching == -1.0).any()
     for a, b, score in zip(left.tolist(), right.tolist(), found.tolist(), strict=True):
         exact = twin.similarity(rows[a], rows[b], WEIGHTS)
         # Four quotients, products and sums are rounded, each by 2^-53 of something below 4.

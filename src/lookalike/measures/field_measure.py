@@ -98,7 +98,7 @@ class FieldJudge(Comparable):
     def compare(
         self, offsets: I64Array, words: U64Array, left: I64Array, right: I64Array, threshold: float
     ) -> F64Array:
-        return field_scores(offsets, words, left, right, self.weights)
+        return field_scores(offsets, words, left, right, self.weights, threshold)
 
     def prefix(self, offsets: I64Array, values: U64Array) -> tuple[I64Array, I64Array]:
         """How many of its rarest elements each row needs: as many whether it is the smaller or the larger of a pair."""

@@ -38,7 +38,14 @@ def _nearest_rows(offsets, words, q_offsets, q_words, weights, first, last, myse
             if item == q + myself:
                 continue
             score = field_score(
-                q_words, q_offsets[q], q_offsets[q + 1], words, offsets[item], offsets[item + 1], weights
+                q_words,
+                q_offsets[q],
+                q_offsets[q + 1],
+                words,
+                offsets[item],
+                offsets[item + 1],
+                weights,
+                max(0.0, scores[q, 0]),
             )
             if score > 0.0 and worse(scores[q, 0], ids[q, 0], score, item):
                 replace_worst(scores, ids, q, k, score, item)
