@@ -18,7 +18,7 @@ from lookalike.types import F64Array, I64Array, U64Array
 __all__ = ["field_score", "field_scores"]
 
 _SHIFT = np.uint64(FIELD_SHIFT)
-# Far more than the rounding of a sum of eight shares, as a part of it.
+# Far more than the rounding of a sum of eight shares.
 _SLACK = 1e-12
 
 
@@ -65,7 +65,7 @@ def field_score(x, i, i_end, y, j, j_end, weights, least):
         a, b = a_end, b_end
     if whole == 0.0:
         return 0.0
-    needed, total = least * whole * (1.0 - _SLACK), 0.0
+    needed, total = (least - _SLACK) * whole, 0.0
     a, b = i, j
     for field in range(len(weights)):
         if most < needed:
