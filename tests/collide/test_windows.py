@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from random import Random
 
 import numpy as np
 from hypothesis import given, settings
@@ -45,7 +46,7 @@ def test_the_entries_are_those_of_the_twin(rows: list[list[int]], k: int) -> Non
 
 @some
 @given(rows_of_tokens, sizes, st.randoms(use_true_random=False))
-def test_the_windows_of_wanted_entries_are_those_of_the_twin(rows: list[list[int]], k: int, random) -> None:
+def test_the_windows_of_wanted_entries_are_those_of_the_twin(rows: list[list[int]], k: int, random: Random) -> None:
     entries = by_row(find(rows, k))
     repeated = [random.random() < 0.5 for row in entries for _ in row]
     if not repeated:

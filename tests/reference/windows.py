@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from lookalike.twin.hashing import MASK, G, mix
 
-__all__ = ["Scanned", "Span", "code", "repeated_spans", "scanned"]
+__all__ = ["Scanned", "Span", "code", "joined", "repeated_spans", "scanned"]
 
 
 class Scanned(NamedTuple):
@@ -55,6 +55,11 @@ def scanned(rows: Sequence[Sequence[int]], k: int, g: int, multiplier: int, repe
                 wanted.append((row, begin, code(tokens[begin : begin + k], multiplier)))
         entries.append(own)
     return Scanned(entries, wanted)
+
+
+def joined(tokens: Sequence[bytes]) -> bytes:
+    """Tokens one after another, with a byte behind each that is in none of them."""
+    return b"".join(token + b"\xff" for token in tokens)
 
 
 def repeated_spans(documents: Sequence[Sequence[Hashable]], k: int) -> list[Span]:

@@ -14,9 +14,11 @@ import pyarrow as pa
 from lookalike.engines.local.pipeline import Found
 from lookalike.engines.local.result_tables import (
     annotation,
+    cluster_batches,
     clustering_of,
     clusters_table,
     pairs_table,
+    removed_batches,
     removed_table,
     save_pairs,
 )
@@ -36,6 +38,12 @@ from lookalike.wording.phrases import counted
 from lookalike.wording.progress import SILENT, Progress
 
 __all__ = ["Clusters", "Dedup", "Pairs"]
+
+
+_BATCHES: dict[str, Callable[[Found], Iterator[pa.RecordBatch]]] = {
+    "removed": removed_batches,
+    "clusters": cluster_batches,
+}
 
 
 class _Result(Tabular):
@@ -70,6 +78,10 @@ class _Result(Tabular):
     def left_out(self) -> tuple[str, ...]:
         """Tables that a run folder does not get."""
         return ()
+
+    def batches_of(self, table: str) -> Iterator[pa.RecordBatch]:
+        """The rows of a table of the run folder, some at a time."""
+        return _BATCHES[table](self._found)
 
     def _save_run(self, path: str | Path, *, overwrite: bool, progress: Progress, annotate: bool = False) -> None:
         """Leave a run folder with all that was found."""
