@@ -24,6 +24,7 @@ from lookalike.engines.local.result_tables import (
 )
 from lookalike.engines.local.room import Ceiling
 from lookalike.errors import InputError, OptionError
+from lookalike.io.column_types import without_views
 from lookalike.io.copying.apart import Inputs, check_apart
 from lookalike.io.copying.changes import Extra
 from lookalike.io.copying.copy import Copied, copy_rows, goes_to_file
@@ -213,8 +214,10 @@ class Dedup(_Result):
     @cached_property
     def table(self) -> pa.Table:
         batches = (self._edit(batch) for batch in self._found.items.source.batches())
+        # Arrow does not filter views.
         parts = [
-            batch.rows.filter(pa.array(self.kept[batch.first : batch.first + batch.rows.num_rows])) for batch in batches
+            without_views(batch.rows).filter(pa.array(self.kept[batch.first : batch.first + batch.rows.num_rows]))
+            for batch in batches
         ]
         return pa.concat_tables([pa.Table.from_batches([part]) for part in parts], promote_options="permissive")
 

@@ -21,6 +21,7 @@ from lookalike.represent.text_sets import tokens_of
 from lookalike.represent.token_places import place_tokens
 from lookalike.shingle import Shingle
 from tests.reference.windows import Span, repeated_spans
+from tests.represent.test_shingle_kernels import option_sets, raws
 
 K = 5
 SECOND_PASS = "lookalike.engines.local.spans.window_pass.find_windows"
@@ -81,6 +82,18 @@ def test_a_document_goes_if_no_word_of_it_is_left(documents: list[str]) -> None:
         words = len(tokens_of(text.encode(), Shingle()))
         gone = sum(span.end - span.begin for span in spans if span.document == row)
         assert kept == (words == 0 or gone < words)
+
+
+@some
+@given(st.lists(raws, min_size=1, max_size=4), option_sets)
+def test_texts_of_any_bytes_under_any_normalisation_are_read_alike_in_all_passes(
+    raw: list[bytes], options: frozenset[str]
+) -> None:
+    """Each text twice, so that all of it repeats: what the passes make of it must agree."""
+    config = make_config(unit=f"span:{K}", threads=1, normalize=options)
+    found = find_spans(open_source([*raw, *raw]), config)
+    shingle = Shingle(normalize=options)
+    assert told(found) == repeated_spans([tokens_of(text, shingle) for text in [*raw, *raw]], K)
 
 
 @some
