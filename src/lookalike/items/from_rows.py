@@ -201,6 +201,8 @@ def open_items(source: Source, config: Config) -> Items:
             raise _nothing(source) or InputError(
                 f"there is no column {name!r}{_where(source)}; the columns are {shown(schema.names)}"
             )
+    if config.unit != "document" and len(columns) > 1:
+        raise OptionError(f"unit is {config.unit!r}: it takes one column, not {len(columns)}")
     forms = [_form(source, schema.field(name), config) for name in columns]
     for name, form in zip(columns, forms, strict=True):
         if not form_named(form).is_text and len(columns) > 1:

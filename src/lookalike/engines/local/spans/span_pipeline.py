@@ -16,7 +16,7 @@ order and then by place. A span is as many repeated words as stand side by side.
 from __future__ import annotations
 
 import time
-from dataclasses import asdict, replace
+from dataclasses import asdict
 
 from lookalike.config import Config
 from lookalike.engines.counts import Counts
@@ -34,9 +34,9 @@ from lookalike.engines.local.spans.place_pass import find_places
 from lookalike.engines.local.spans.span_context import SpanContext
 from lookalike.engines.local.spans.window_pass import find_repeated
 from lookalike.engines.local.store.work_folder import Work
-from lookalike.errors import InputError, OptionError
+from lookalike.errors import InputError
 from lookalike.io.source import Source
-from lookalike.items.collection import Collection, open_collection
+from lookalike.items.collection import open_collection
 from lookalike.wording.progress import SILENT, Progress
 
 __all__ = ["find_spans"]
@@ -56,9 +56,7 @@ def find_spans(
     """From a source to what is cut out of its documents; those of `against` come before them, and are not cut."""
     work = work or Work()
     try:
-        # A document is one item here, whatever is cut out of it.
-        collection = open_collection(source, against, replace(config, unit="document"))
-        _check_text(collection, config)
+        collection = open_collection(source, against, config)
         counts = Counts()
         for attempt in range(finished_attempt(work), _ATTEMPTS):
             found = _attempt(SpanContext(collection, config, counts, work, progress, attempt))
@@ -101,9 +99,3 @@ def _attempt(run: SpanContext) -> FoundSpans | None:
             save_cuts(run.work, cuts, {"figures": asdict(figures), "seconds": seconds, "spilled": spilled})
     kept = kept_rows(entries.numbers, cuts)
     return FoundSpans(run.collection, run.config, run.counts, figures, cuts, kept, entries.ids, seconds, spilled)
-
-
-def _check_text(collection: Collection, config: Config) -> None:
-    for part in collection.parts:
-        if not part.traits.is_text:
-            raise OptionError(f"unit is {config.unit!r}: it is for text, and the items are {part.form}")
