@@ -142,6 +142,19 @@ def test_without_an_output_the_spans_are_shown(run: Run, tmp_path: Path) -> None
     assert "removed spans (nothing is written without -o)" in done.out
 
 
+def test_broken_rows_are_left_out_and_files_are_told(run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "a.jsonl").write_text(f'{{"text": 7}}\n{{"text": "x {NOTICE}"}}\nnot a row\n')
+    (folder / "b.jsonl").write_text(f'{{"text": "none"}}\n[1]\n{{"text": "y {NOTICE} z"}}\n')
+    done = run("dedup", folder, *UNIT, "--skip-bad", "-o", tmp_path / "run")
+    assert "3 broken rows skipped" in done.err
+    [cut] = pq.read_table(tmp_path / "run" / "removed.parquet").to_pylist()
+    assert (cut["id"], cut["file"], cut["row"]) == (2, str(folder / "b.jsonl"), 1)
+    assert (cut["kept"], cut["kept_file"], cut["kept_row"]) == (0, str(folder / "a.jsonl"), 0)
+    assert (tmp_path / "run" / "kept" / "b.jsonl").read_text() == '{"text": "none"}\n{"text": "y z"}\n'
+
+
 def test_kept_rows_go_to_one_file(run: Run, tmp_path: Path) -> None:
     source = tmp_path / "d.jsonl"
     write_jsonl(source)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hypothesis import given
+from hypothesis import strategies as st
 
 from lookalike.represent.text_sets import tokens_of
 from lookalike.represent.token_places import place_tokens
@@ -28,6 +29,18 @@ def test_the_words_are_joined_as_by_the_twin(raw: bytes, options: frozenset[str]
 def test_words_stand_one_after_another(raw: bytes) -> None:
     begins = place_tokens(raw, Shingle()).spans[:, 0].tolist()
     assert begins == sorted(begins)
+
+
+@some
+@given(st.lists(st.one_of(raws, st.just(b" "), st.just(b"a b 7")), max_size=8), option_sets, st.integers(0, 20))
+def test_a_text_that_is_cut_into_pieces_has_the_same_words(
+    parts: list[bytes], options: frozenset[str], piece: int
+) -> None:
+    raw, shingle = b"".join(parts), Shingle(normalize=options)
+    whole, cut = place_tokens(raw, shingle), place_tokens(raw, shingle, piece)
+    assert cut.joined.tobytes() == whole.joined.tobytes()
+    assert cut.spans.tolist() == whole.spans.tolist()
+    assert cut.bounds.tolist() == whole.bounds.tolist()
 
 
 def test_a_word_stands_where_it_is_written() -> None:

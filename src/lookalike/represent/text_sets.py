@@ -127,7 +127,7 @@ def spans_of(text: str | bytes, shingle: Shingle, key: U64Array = PUBLIC_KEY) ->
 
 def token_spans(text: bytes, shingle: Shingle) -> tuple[I64Array, kernels.TextScratch]:
     """The bytes that each token of one text stands on, and the memory of this thread that the tokens are still in."""
-    return _spanned(text, replace(shingle, k=1), PUBLIC_KEY)
+    return _spanned(text, shingle if shingle.k == 1 else replace(shingle, k=1), PUBLIC_KEY)
 
 
 def _spanned(raw: bytes, shingle: Shingle, key: U64Array) -> tuple[I64Array, kernels.TextScratch]:

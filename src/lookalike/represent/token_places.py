@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
 
@@ -14,6 +16,10 @@ from lookalike.types import I64Array, U8Array
 
 __all__ = ["PlacedTokens", "join_tokens", "place_tokens"]
 
+# It takes 50 bytes of memory for a byte of text to tell where its words stand, if it is not ASCII.
+_PIECE = 1 << 20
+# No word goes on behind a space, and no normalisation joins an ASCII letter or digit with what stands before it.
+_SAFE = re.compile(rb" (?=[0-9A-Za-z])")
 # No byte of UTF-8, so that the words of two texts that are joined alike are the same.
 _BETWEEN = np.uint8(255)
 
@@ -57,11 +63,29 @@ class PlacedTokens:
         return blake2b(self.joined[self.bounds[begin] : self.bounds[end]].data, digest_size=16).digest()
 
 
-def place_tokens(text: bytes, shingle: Shingle) -> PlacedTokens:
-    """The tokens of one text as they are hashed, and where they stand."""
-    spans, scratch = token_spans(text, shingle)
-    count = len(spans)
-    size = int((scratch.ends[:count] - scratch.places[:count]).sum(dtype=np.int64)) + count
-    joined, bounds = np.empty(size, np.uint8), np.empty(count + 1, np.int64)
-    join_tokens(scratch.out, scratch.places, scratch.ends, count, joined, bounds)
-    return PlacedTokens(spans, joined, bounds)
+def place_tokens(text: bytes, shingle: Shingle, piece: int = _PIECE) -> PlacedTokens:
+    """The tokens of one text as they are hashed, and where they stand; `piece` bytes are worked on at once."""
+    spans, joined, bounds, before = [], [], [np.zeros(1, np.int64)], 0
+    for begin, end in _pieces(text, piece):
+        placed, scratch = token_spans(text[begin:end], shingle)
+        count = len(placed)
+        size = int((scratch.ends[:count] - scratch.places[:count]).sum(dtype=np.int64)) + count
+        words, ends = np.empty(size, np.uint8), np.empty(count + 1, np.int64)
+        join_tokens(scratch.out, scratch.places, scratch.ends, count, words, ends)
+        spans.append(placed + begin)
+        joined.append(words)
+        bounds.append(ends[1:] + before)
+        before += size
+    return PlacedTokens(np.concatenate(spans), np.concatenate(joined), np.concatenate(bounds))
+
+
+def _pieces(text: bytes, most: int) -> Iterator[tuple[int, int]]:
+    """Where a text can be cut so that each piece has the tokens that it has in the whole."""
+    begin = 0
+    while len(text) - begin > most:
+        found = _SAFE.search(text, begin + most)
+        if found is None:
+            break
+        yield begin, found.end()
+        begin = found.end()
+    yield begin, len(text)

@@ -196,6 +196,14 @@ def test_what_stands_a_thousand_times_is_cut_but_once() -> None:
     assert set(found.cuts.words.tolist()) == {41}  # forty, and the one behind them
 
 
+def test_a_text_of_a_few_words_is_compared_as_a_whole() -> None:
+    """And not window by window, of which all have the same first one."""
+    documents = ["0 " * 1000, "1 2 3 " * 300 + "4 " * 100, "0 " * 50]
+    found = find(documents)
+    assert told(found) == truth(documents)
+    assert found.figures.compared_stretches <= 6
+
+
 def test_documents_without_anything_in_common_are_not_hashed_again(monkeypatch: pytest.MonkeyPatch) -> None:
     def never(*_: Any) -> Any:
         raise AssertionError("there is nothing to look at")

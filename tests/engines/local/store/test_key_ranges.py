@@ -40,6 +40,7 @@ def test_what_is_spilled_comes_back_as_what_is_held(tmp_path: Path, below: int) 
 def test_a_range_can_be_read_twice(tmp_path: Path) -> None:
     first = next(filled(Work(spill_to=tmp_path), 1600, 2**64).ranges())
     once, again = list(first.chunks()), list(first.chunks())
+    assert len(first) == sum(len(keys) for keys, _ in once)
     assert [keys.tolist() for keys, _ in once] == [keys.tolist() for keys, _ in again]
 
 

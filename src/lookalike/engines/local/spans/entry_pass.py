@@ -15,10 +15,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from lookalike.collide.repeats import repeats
 from lookalike.collide.windows import find_windows
 from lookalike.engines.counts import Counts
 from lookalike.engines.local.room import weight
+from lookalike.engines.local.spans.repeated_keys import repeated_keys
 from lookalike.engines.local.spans.span_context import SpanContext
 from lookalike.engines.local.spans.token_numbers import TokenNumbers
 from lookalike.engines.local.store.array_file import Arrays, DamagedError, pack_columns, unpack_columns, write_arrays
@@ -28,7 +28,7 @@ from lookalike.errors import InputError
 from lookalike.items.from_rows import ItemBatch, ItemPiece, Items
 from lookalike.items.ids import IdCollector, Ids
 from lookalike.items.make_items import item_lengths
-from lookalike.threads.ordered import ordered_flat_map, ordered_map
+from lookalike.threads.ordered import ordered_flat_map
 from lookalike.types import BoolArray, I64Array, U64Array
 
 __all__ = ["SpanEntries", "find_entries", "finished_attempt"]
@@ -141,10 +141,9 @@ def find_entries(run: SpanContext) -> SpanEntries:
         raise InputError("there are no items" + (f" in {', '.join(files[:3])}" if files else ""))
     numbers = passing.numbers()
     repeated = np.zeros(int(numbers.entries[-1]), np.bool_)
-    for flags in ordered_map(lambda each: list(repeats(each.chunks)), ranges.ranges(), run.config.threads):
-        for some, firsts in flags:
-            repeated[some] = True
-            repeated[firsts] = True
+    for some, firsts in repeated_keys(ranges, run.config.threads):
+        repeated[some] = True
+        repeated[firsts] = True
     found = SpanEntries(numbers, repeated, passing.ids, run.counts, passing.bytes, ranges.spilled)
     if run.work.resumable:
         found.save(run.work, run.attempt)

@@ -7,6 +7,8 @@ What it leaves are spans and stretches, made of (window, first window with the s
     stretches  [12-14 ← 2] [15 ← 9] [40-41 ← 2]         both sides go on by one: to be compared as one
     spans      [12-17]              [40-43]             windows that overlap or touch
 
+Where a text repeats itself within a window, as a table of zeros does, every window has the same first one, and each
+would be a stretch of its own. There it is compared with the one that is the same just before it, and so both go on.
 """
 
 from __future__ import annotations
@@ -17,15 +19,15 @@ from functools import partial
 
 import numpy as np
 
-from lookalike.collide.repeats import repeats
 from lookalike.collide.windows import find_windows
 from lookalike.engines.local.room import weight
 from lookalike.engines.local.spans.entry_pass import SpanEntries
+from lookalike.engines.local.spans.repeated_keys import repeated_keys
 from lookalike.engines.local.spans.span_context import SpanContext
 from lookalike.engines.local.store.key_ranges import KeyRange, KeyRanges
 from lookalike.io.reading.watch import changed
 from lookalike.items.from_rows import ItemPiece
-from lookalike.threads.ordered import ordered_flat_map, ordered_map
+from lookalike.threads.ordered import ordered_flat_map
 from lookalike.types import BoolArray, I64Array, U64Array
 
 __all__ = ["RepeatedWords", "find_repeated", "join_windows"]
@@ -60,10 +62,9 @@ def find_repeated(run: SpanContext, entries: SpanEntries) -> RepeatedWords:
             hashes.add(codes, places)
             run.ceiling.check()
     windows = KeyRanges(run.work, run.config.budget.span_keys, int(numbers.tokens[-1]))
-    for found in ordered_map(lambda each: list(repeats(each.chunks)), hashes.ranges(), threads):
-        for places, firsts in found:
-            wanted = _wanted(run, numbers.own, places, firsts)
-            windows.add(places[wanted], firsts[wanted])
+    for places, firsts in repeated_keys(hashes, threads):
+        wanted = _wanted(run, numbers.own, places, firsts)
+        windows.add(places[wanted], firsts[wanted])
         run.ceiling.check()
     spilled = hashes.spilled + windows.spilled
     return join_windows(map(_in_order, windows.ranges()), run.words, spilled)
@@ -110,15 +111,30 @@ def join_windows(parts: Iterator[tuple[I64Array, I64Array]], k: int, spilled: in
     """Spans and stretches from (windows, first windows that are the same), part by part in the order of the text."""
     spans, stretches = _Runs(), _Runs()
     before = np.array([-k - 1, -k - 1])
+    tail = np.empty(0, np.int64), np.empty(0, np.int64)
     for places, firsts in parts:
+        both = np.concatenate([tail[0], places]), np.concatenate([tail[1], firsts])
+        same = _nearest(*both, k)[len(tail[0]) :]
+        near = both[0] >= places[-1] - k
+        tail = both[0][near], both[1][near]
         moved = np.diff(places, prepend=before[0])
-        also_moved = np.diff(firsts, prepend=before[1])
+        also_moved = np.diff(same, prepend=before[1])
         spans.add(places, firsts, moved > k)
-        stretches.add(places, firsts, (moved != 1) | (also_moved != 1))
-        before = np.array([places[-1], firsts[-1]])
+        stretches.add(places, same, (moved != 1) | (also_moved != 1))
+        before = np.array([places[-1], same[-1]])
     begins, sources, lasts = spans.finish(int(before[0]))
     copies, originals, last_copies = stretches.finish(int(before[0]))
     return RepeatedWords(begins, lasts + k, sources, copies, originals, last_copies - copies + k, spilled)
+
+
+def _nearest(places: I64Array, firsts: I64Array, k: int) -> I64Array:
+    """The window that each is compared with: one that is the same and begins at most k tokens before, or the first."""
+    order = np.argsort(firsts, kind="stable")
+    at, of = places[order], firsts[order]
+    near = np.flatnonzero((np.diff(of) == 0) & (np.diff(at) <= k))
+    same = firsts.copy()
+    same[order[near + 1]] = at[near]
+    return same
 
 
 class _Runs:

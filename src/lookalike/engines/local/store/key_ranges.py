@@ -44,6 +44,10 @@ class KeyRange:
     blocks: tuple[_SortedBlock, ...]
     most: int
 
+    def __len__(self) -> int:
+        """How many entries it has."""
+        return sum(int(block.bounds[self.number + 1] - block.bounds[self.number]) for block in self.blocks)
+
     def chunks(self) -> Iterator[tuple[U64Array, U64Array]]:
         """(keys, values), as often as they are asked for; nothing if there are none."""
         waiting: list[tuple[U64Array, U64Array]] = []
