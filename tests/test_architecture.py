@@ -219,6 +219,8 @@ def test_what_a_module_offers_is_listed_once_and_there(path: Path) -> None:
 # Where the slow, obvious form of each kernel stands: in tests/reference, in Python itself, or in the kernel's own test.
 TWINS = {
     "copy_stretch": "tests.reference.buckets:copy_stretch",
+    "join_tokens": "tests.reference.windows:joined",
+    "scan_windows": "tests.reference.windows:scanned",
     "shingle_rows": "lookalike.twin.text:shingles",
     "shingle_words": "lookalike.twin.text:shingles",
     "shingle_tokens": "lookalike.twin.text:shingle_hashes",

@@ -13,7 +13,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
-from lookalike.config import make_config
+from lookalike.config import Config, make_config
 from lookalike.engines.local.pipeline import Found, find
 from lookalike.engines.local.sampled_plan import plan_for
 from lookalike.errors import InputError, OptionError
@@ -28,6 +28,7 @@ from lookalike.options import (
     PairsOptions,
     TuneOptions,
 )
+from lookalike.options.allowed import span_words
 from lookalike.options.option_table import check_names, checked, entries, takes
 from lookalike.report.plain_data import check_strict
 from lookalike.runs.results import Clusters, Dedup, Pairs
@@ -91,7 +92,8 @@ def dedup(items: Any, **options: Unpack[DedupOptions]) -> Dedup:
     `items` is a path, glob or folder, a list of texts or sets, a dict, a frame, a table, an array, and more: see
     `help(lookalike.api)`.
 
-    With `unit="paragraph"` or `"line"` it is repeated paragraphs or lines that go, inside and across documents.
+    With `unit="paragraph"` or `"line"` it is repeated paragraphs or lines that go, inside and across documents. With
+    `unit="span:50"` runs of at least 50 words are cut that stand somewhere earlier; `removed` tells where.
 
     Against an index, whose options are those of the run, only the new items are read; with `add` those that stay are
     added to it, all of them or none, when this returns; with `replace` in the place of what has their ids there.
@@ -103,6 +105,8 @@ def dedup(items: Any, **options: Unpack[DedupOptions]) -> Dedup:
     check_names("dedup", DedupOptions, options)
     given = checked(DedupOptions, options)
     run = _index_run(given, options)
+    if run is None and span_words(given["unit"]) is not None:
+        return _cut_spans(items, options)
     if run is None:
         return Dedup(_find("dedup", DedupOptions, items, options))
     with run:
@@ -251,18 +255,35 @@ def _index_run(given: Mapping[str, Any], options: Mapping[str, Any]) -> IndexRun
     return open_index_run(given["against"], options, **told)
 
 
-def _find(verb: str, table: Any, items: Any, options: Mapping[str, Any], index: IndexRun | None = None) -> Found:
-    check_names(verb, table, options)
-    config = make_config(**{name: value for name, value in options.items() if name in entries(ConfigOptions)})
-    config = config if index is None else index.configured(config)
-    given = checked(table, options)
+def _cut_spans(items: Any, options: Mapping[str, Any]) -> Dedup:
+    from lookalike.engines.local.spans.span_pipeline import find_spans
+    from lookalike.runs.span_results import SpanDedup
+
+    config, given = _configured(options), checked(DedupOptions, options)
+    source, other = _opened(items, config, given, given["against"])
+    return SpanDedup(find_spans(source, config, given["progress"] or SILENT, against=other))
+
+
+def _configured(options: Mapping[str, Any]) -> Config:
+    return make_config(**{name: value for name, value in options.items() if name in entries(ConfigOptions)})
+
+
+def _opened(items: Any, config: Config, given: Mapping[str, Any], against: Any) -> tuple[Source, Source | None]:
+    """The input, and the other collection if there is one."""
     reading = {
         "format": given["format"], "skip_bad": config.skip_bad, "memory": config.memory, "threads": config.threads,
         "batch_bytes": batch_bytes_for(config.memory, config.threads),
     }  # fmt: skip
-    against = given.get("against")
-    other = None if against is None or index is not None else open_source(_rows(against, config.compare), **reading)
-    source = open_source(_rows(items, config.compare), **reading, limit=given["limit"])
+    other = None if against is None else open_source(_rows(against, config.compare), **reading)
+    return open_source(_rows(items, config.compare), **reading, limit=given["limit"]), other
+
+
+def _find(verb: str, table: Any, items: Any, options: Mapping[str, Any], index: IndexRun | None = None) -> Found:
+    check_names(verb, table, options)
+    config = _configured(options)
+    config = config if index is None else index.configured(config)
+    given = checked(table, options)
+    source, other = _opened(items, config, given, None if index is not None else given.get("against"))
     known = None if index is None else index.known(source, config)
     found = find(source, config, given["progress"] or SILENT, verb=verb, against=other, known=known)
     check_strict(found)

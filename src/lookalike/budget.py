@@ -7,6 +7,7 @@ and those of different stages need not:
     folding         sketches 1/4   grouping 1/4
     grouping        sketches 1/4   grouping 1/4, for all threads together
     second pass     rows 1/2       in flight 1/4
+    spans           keys 1/16, of two stores, each with 1.5 times as much while it is sorted   in flight 1/4
     comparing       rows 1/2       join 1/4        gathered 1/8, for all threads together     matches 1/16
     copying         a row group 1/6, three times   ahead 1/8       batches 1/64, eight of them   tables 1/16
 
@@ -83,6 +84,11 @@ class Budget:
     def grouping_each(self) -> int:
         """The share of a thread that sorts keys."""
         return self.grouping // max(1, self.threads)
+
+    @property
+    def span_keys(self) -> int:
+        """Hashes of windows that are held. To have them in a file costs little: they are written and read in order."""
+        return self.memory // 16
 
     def rows(self, items: int) -> int:
         """Stored rows that are held: half of what so many items leave, since joins, matches and threads need the rest.

@@ -18,14 +18,14 @@ from lookalike.compared_fields import ComparedField, parse_fields
 from lookalike.errors import OptionError
 from lookalike.measure_table import FIELDS, check_measure, form_named, measure_named
 from lookalike.options import ConfigOptions, allowed
-from lookalike.options.option_table import check_names, checked, choices
+from lookalike.options.option_table import check_names, checked, choices, entries
 from lookalike.scale import Scale
 from lookalike.shingle import Shingle, parse_shingle
 
 __all__ = ["UNITS", "WEIGHTS", "Config", "check_options", "make_config"]
 
 WEIGHTS = choices(ConfigOptions, "weights")
-UNITS = choices(ConfigOptions, "unit")
+UNITS = allowed.UNITS
 # Less would not hold the batches that are being read.
 LEAST_MEMORY = 64 * 10**6
 # Options that only text has a use for.
@@ -105,6 +105,11 @@ class Config:
         return Scale(self.measure, limit)
 
     @property
+    def span(self) -> int | None:
+        """The fewest words of a span, where it is repeated spans that go."""
+        return allowed.span_words(self.unit)
+
+    @property
     def budget(self) -> Budget:
         """What each stage may hold of the memory."""
         return Budget(self.memory, self.threads)
@@ -141,8 +146,26 @@ def make_config(**given: Unpack[ConfigOptions]) -> Config:
     return Config(**{field.name: values[field.name] for field in fields(Config)})
 
 
+# Options that a search for repeated spans has a use for. It compares words, one by one, and has nothing to estimate.
+_OF_SPANS = (
+    "unit", "normalize", "column", "id", "against_column", "against_id", "only_against", "skip_bad", "seed", "threads",
+    "memory", "strict",
+)  # fmt: skip
+
+
+def _check_spans(options: ConfigOptions) -> None:
+    """Refuse what only a comparison by similarity has a use for, where spans are compared word by word."""
+    for name, entry in entries(ConfigOptions).items():
+        if name not in _OF_SPANS and options[name] != entry.option.default:  # type: ignore[literal-required]
+            raise OptionError(
+                f"{name} does not go with unit={options['unit']!r}, for which words are compared one by one"
+            )
+
+
 def _check_together(options: ConfigOptions) -> None:
     """Refuse options that do not go with one another."""
+    if allowed.span_words(options["unit"]) is not None:
+        _check_spans(options)
     exact, verify, unit, bands = options["exact"], options["verify"], options["unit"], options["bands"]
     if (bands is None) != (options["rows"] is None):
         one, missing = ("rows", "bands") if bands is None else ("bands", "rows")

@@ -171,7 +171,8 @@ def recipe_of(config: Config, form: str, dimensions: int | None = None, plan: Pl
         measure,
         form,
         dimensions,
-        config.unit,
+        # What spans are cut out of is a document.
+        config.unit if config.span is None else "document",
         shingle,
         config.compared,
         html=text and config.html,

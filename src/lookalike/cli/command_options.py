@@ -453,7 +453,18 @@ def _parameter(entry: Entry) -> Parameter:
         spelled = [long] if option.short is None else [option.short] if len(entry.name) == 1 else [option.short, long]
         shown = typer.Option(
             *spelled, help=meaning, show_default=option.stands_for or True, rich_help_panel=option.panel,
-            metavar=option.metavar, envvar=option.envvar,
+            metavar=option.metavar, envvar=option.envvar, autocompletion=_offering(option.offered),
         )  # fmt: skip
     empty = Parameter.empty if default is ... else default
     return Parameter(entry.name, Parameter.KEYWORD_ONLY, default=empty, annotation=Annotated[kind, shown])
+
+
+def _offering(words: tuple[str, ...]) -> Callable[[str], list[str]] | None:
+    """What completes a word that was begun; nothing where there is nothing to offer."""
+    if not words:
+        return None
+
+    def complete(incomplete: str) -> list[str]:
+        return [word for word in words if word.startswith(incomplete)]
+
+    return complete

@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Unpack
 
 from lookalike.cli.command_options import DedupCommand, command
+from lookalike.cli.span_summary import summary_of_spans
 from lookalike.cli.stopwatch import elapsed
+from lookalike.errors import OptionError
 from lookalike.wording.phrases import counted
 
 if TYPE_CHECKING:
     from lookalike.cli.job import Job
+    from lookalike.runs.results import Dedup
 
 __all__ = ["dedup"]
 
@@ -17,6 +20,8 @@ __all__ = ["dedup"]
 @command(DedupCommand)
 def dedup(**given: Unpack[DedupCommand]) -> None:
     """Remove near-duplicates. -o FILE writes the kept rows; -o FOLDER also what was removed, for what, and why.
+
+    With --unit span:50 it is runs of at least 50 words that go wherever they stand again, word for word.
 
     The folder holds `kept/` (the input files without their near-duplicates, in their own format, all columns),
     `removed.parquet` (`id`, `kept`, `similarity`), `pairs.parquet`, `clusters.parquet`, `report.html` and
@@ -36,6 +41,8 @@ def dedup(**given: Unpack[DedupCommand]) -> None:
         table=False, lines=given["format"] == "lines", resume=given["resume"], workdir=given["workdir"],
     )  # fmt: skip
     task = job.prepare("dedup", DedupCommand, given)
+    if task.config.span is not None and given["annotate"]:
+        raise OptionError(f"annotate tells of whole documents: it does not go with unit={given['unit']!r}")
     try:
         _run(task, given, to_folder=to_folder)
     finally:
@@ -47,30 +54,28 @@ def _run(task: Job, given: DedupCommand, *, to_folder: bool) -> None:
     overwrite, dry_run, annotate = given["overwrite"], given["dry_run"], given["annotate"]
     quiet, json = given["quiet"], given["json"]
     from lookalike.cli import job
-    from lookalike.cli.terminal import print_json, progress_for, say, show_table
-    from lookalike.runs.results import Dedup
+    from lookalike.cli.terminal import print_json, progress_for, say
     from lookalike.wording.printable import spelled
 
     output = job.path_of(given["output"])
     if to_folder:
-        done = job.run_in_folder(task, given, Dedup, annotate=annotate)
+        done = job.run_in_folder(task, given, task.dedup, annotate=annotate)
         if done is None:
             return
         result, report = done
     else:
-        result = Dedup(task.find())
+        result = task.dedup()
         if output is not None and not dry_run:
             result.save(output, overwrite=overwrite, annotate=annotate, progress=progress_for(quiet))
             task.add(result.found)
         elif not json and not dry_run:
-            title = f"removed {result.report['unit']}s (nothing is written without -o)"
-            scale = result.found.config.scale
-            order = "descending" if scale.is_distance else "ascending"
-            removed = result.removed.sort_by([(scale.column, order)])
-            show_table(removed, title=title, whole="-o FOLDER")
+            _show_removed(result)
         report = result.report
     if json:
         print_json(report | {"seconds": elapsed(), "output": spelled(str(output)) if output else None})
+    if task.config.span is not None:
+        summary_of_spans(report, quiet=quiet)
+        return
     noun = report["unit"]
     headline = (
         f"kept {report['kept']:,} of {counted(report['items'], noun)}, "
@@ -94,3 +99,14 @@ def _run(task: Job, given: DedupCommand, *, to_folder: bool) -> None:
             f"  no pairs.parquet: {report['pairs']:,} pairs are more than --max-pairs {given['max_pairs']:,}",
             quiet=quiet,
         )
+
+
+def _show_removed(result: Dedup) -> None:
+    """What goes, the least alike first; spans, the longest first."""
+    from lookalike.cli.terminal import show_table
+
+    scale, spans = result.found.config.scale, result.found.config.span is not None
+    what = "spans" if spans else f"{result.report['unit']}s"
+    order = ("words", "descending") if spans else (scale.column, "descending" if scale.is_distance else "ascending")
+    title = f"removed {what} (nothing is written without -o)"
+    show_table(result.removed.sort_by([order]), title=title, whole="-o FOLDER")

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from lookalike.items.from_rows import Items
     from lookalike.runs.results import Clusters, Dedup, Pairs
     from lookalike.theory import Plan
+    from lookalike.wording.progress import Progress
 
 Result = TypeVar("Result", bound="Pairs | Clusters | Dedup")
 
@@ -150,17 +151,33 @@ class Job:
     index: IndexRun | None = None
     known: KnownItems | None = None
 
+    def dedup(self, work: Work | None = None) -> Dedup:
+        """What stays, with whatever it is that goes."""
+        from lookalike.runs.results import Dedup
+
+        if self.config.span is None:
+            return Dedup(self.find(work))
+        from lookalike.engines.local.spans.span_pipeline import find_spans
+        from lookalike.runs.span_results import SpanDedup
+
+        work, progress = self._begun(work)
+        return SpanDedup(find_spans(self.source, self.config, progress, against=self.against, work=work))
+
+    def _begun(self, work: Work | None) -> tuple[Work, Progress]:
+        """Where the work of a run is kept and told, now that all is loaded and it begins."""
+        from lookalike.engines.local.store.work_folder import Work
+
+        if not gc.isenabled():  # from here on garbage may be large
+            gc.freeze()
+            gc.enable()
+        return work or Work(spill_to=self.workdir), progress_for(self.quiet)
+
     def find(self, work: Work | None = None) -> Found:
         """Run the pipeline."""
         from lookalike.engines.local.pipeline import find
-        from lookalike.engines.local.store.work_folder import Work
         from lookalike.report.plain_data import check_strict
 
-        work = work or Work(spill_to=self.workdir)
-        if not gc.isenabled():  # all is loaded: from here on garbage may be large
-            gc.freeze()
-            gc.enable()
-        progress = progress_for(self.quiet)
+        work, progress = self._begun(work)
         found = find(
             self.source, self.config, progress, verb=self.verb, against=self.against, known=self.known, work=work
         )
@@ -186,7 +203,7 @@ class Job:
 
 
 def run_in_folder(
-    task: Job, given: Mapping[str, Any], make: Callable[[Found], Result], *, annotate: bool = False
+    task: Job, given: Mapping[str, Any], make: Callable[[Work], Result], *, annotate: bool = False
 ) -> tuple[Result, dict[str, Any]] | None:
     """Run in the run folder that -o names, or go on there: the result and its report; None if it was finished."""
     from lookalike.cli.terminal import print_json
@@ -214,7 +231,7 @@ def run_in_folder(
         return None
     work = run.begin(what, results_of(task.source, task.verb))
     with run.going():
-        result = make(task.find(work))
+        result = make(work)
         report = write_run(result, run, annotate=annotate, closing=closing, progress=progress_for(quiet))
     return result, report
 
@@ -224,7 +241,7 @@ def carry_out(
 ) -> tuple[Result, dict[str, Any]] | None:
     """The result of a command with its report, which a run folder has already; None if that was finished before."""
     if to_folder:
-        return run_in_folder(task, given, make)
+        return run_in_folder(task, given, lambda work: make(task.find(work)))
     result = make(task.find())
     return result, result.report
 

@@ -207,6 +207,8 @@ def open_items(source: Source, config: Config) -> Items:
             _check_compared(source, schema.field(name), each)
         recipe, ids, kind = recipe_of(config, FIELDS), config.id or source.natural_id, ", ".join(config.compare or [])
         return Items(source, tuple(columns), ids, recipe, kind, config.group_by)
+    if config.unit != "document" and len(columns) > 1:
+        raise OptionError(f"unit is {config.unit!r}: it takes one column, not {len(columns)}")
     forms = [_form(source, schema.field(name), config) for name in columns]
     for name, form in zip(columns, forms, strict=True):
         if not form_named(form).is_text and len(columns) > 1:

@@ -14,9 +14,9 @@ from lookalike.errors import InputError
 from lookalike.io.column_types import concat, honest
 from lookalike.io.source import Source, describe
 from lookalike.items.from_rows import ItemBatch, Items
-from lookalike.types import I64Array
+from lookalike.types import BoolArray, I64Array
 
-__all__ = ["IdCollector", "Ids"]
+__all__ = ["IdCollector", "Ids", "ids_of_both"]
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,16 @@ class Ids:
         """The first row of each chunk."""
         assert self.values is not None
         return np.cumsum([0, *(len(chunk) for chunk in self.values.chunks)])[:-1]
+
+
+def ids_of_both(there: BoolArray, other: Ids, own: Ids, rows: I64Array) -> pa.Array:
+    """The ids of rows, of which some are `there`, in the other collection; as text where the two are not alike."""
+    parts = [other.of(rows[there]), own.of(rows[~there])]
+    if parts[0].type != parts[1].type:
+        parts = [part.cast(pa.string()) for part in parts]
+    place = np.empty(len(rows), np.int64)
+    place[np.concatenate([np.flatnonzero(there), np.flatnonzero(~there)])] = np.arange(len(rows))
+    return pa.concat_arrays(parts).take(pa.array(place))
 
 
 class IdCollector:

@@ -311,8 +311,15 @@ class Removing(TypedDict, total=False):
         ),
     ]
     unit: Annotated[
-        Literal["document", "paragraph", "line"],
-        Option("Remove whole documents, or repeated paragraphs or lines inside and across them.", default="document"),
+        str,
+        Option(
+            "What is removed: a document, a repeated paragraph or line inside or across them, or with span:50 every "
+            "run of at least 50 words that stands somewhere earlier; words are taken as `normalize` makes them.",
+            default="document",
+            check=allowed.unit,
+            metavar="UNIT",
+            offered=(*allowed.UNITS, "span:50"),
+        ),
     ]
     min_words: Annotated[
         int,

@@ -7,6 +7,7 @@ the option, its value and what is allowed.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -14,9 +15,15 @@ from typing import Any
 
 from lookalike.errors import OptionError
 
-__all__ = ["Check", "Choice", "Number", "Whole", "flag", "name", "names", "text"]
+__all__ = ["UNITS", "Check", "Choice", "Number", "Whole", "flag", "name", "names", "span_words", "text", "unit"]
 
 Check = Callable[[str, Any], Any]
+
+# What an item may be of a text.
+UNITS = ("document", "paragraph", "line")
+_SPAN = re.compile(r"span:([0-9]{1,5})")
+# Fewer are a turn of phrase, not a copy; and nobody has asked for more.
+_SPAN_WORDS = (5, 10_000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,3 +101,20 @@ def names(option: str, value: Any) -> tuple[str, ...]:
     if not isinstance(several, Sequence) or not all(isinstance(each, str) for each in several):
         raise OptionError(f"{option} is {value!r}: it must be a name or a list of names")
     return tuple(name(option, each) for each in several)
+
+
+def unit(option: str, value: Any) -> str:
+    """What goes: whole documents, their paragraphs or lines, or spans of words."""
+    words = span_words(text(option, value))
+    least, most = _SPAN_WORDS
+    if value not in UNITS and (words is None or not least <= words <= most):
+        raise OptionError(
+            f"{option} is {value!r}: it must be one of {', '.join(UNITS)}, or span:K with K from {least} to {most:,}"
+        )
+    return str(value)
+
+
+def span_words(unit: str) -> int | None:
+    """The fewest words of a span, where the unit is one."""
+    found = _SPAN.fullmatch(unit)
+    return None if found is None else int(found[1])

@@ -66,6 +66,8 @@ class Option:
     short: str | None = None
     metavar: str | None = None
     envvar: str | None = None
+    # What a shell offers for its value, where the type does not say it.
+    offered: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

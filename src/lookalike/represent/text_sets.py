@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -17,7 +18,7 @@ from lookalike.represent.unicode import tables
 from lookalike.shingle import Shingle
 from lookalike.types import I64Array, Sets, U8Array, U64Array
 
-__all__ = ["LONGEST_ROW", "NO_SPANS", "shingle_flags", "shingle_texts", "spans_of", "tokens_of"]
+__all__ = ["LONGEST_ROW", "NO_SPANS", "shingle_flags", "shingle_texts", "spans_of", "token_spans", "tokens_of"]
 
 # Token positions inside one row are 32-bit: two gigabytes of normalised text, a third of that in the worst case.
 LONGEST_ROW = (2**31 - 1) // 3 - kernels.PAD
@@ -120,6 +121,16 @@ def tokens_of(text: bytes, shingle: Shingle) -> list[bytes]:
 def spans_of(text: str | bytes, shingle: Shingle, key: U64Array = PUBLIC_KEY) -> tuple[U64Array, I64Array]:
     """Every shingle of one text, and the bytes of the UTF-8 text that it stands on, as (start, end) rows."""
     raw = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+    spans, scratch = _spanned(raw, shingle, key)
+    return scratch.codes[: len(spans)].copy(), spans
+
+
+def token_spans(text: bytes, shingle: Shingle) -> tuple[I64Array, kernels.TextScratch]:
+    """The bytes that each token of one text stands on, and the memory of this thread that the tokens are still in."""
+    return _spanned(text, shingle if shingle.k == 1 else replace(shingle, k=1), PUBLIC_KEY)
+
+
+def _spanned(raw: bytes, shingle: Shingle, key: U64Array) -> tuple[I64Array, kernels.TextScratch]:
     size, points, tokens, _ = kernels.scratch_sizes(len(raw))
     scratch, flags, tally = memory.scratch(len(raw)), shingle_flags(shingle), np.zeros(3, np.int64)
     row = (
@@ -139,4 +150,4 @@ def spans_of(text: str | bytes, shingle: Shingle, key: U64Array = PUBLIC_KEY) ->
         kernels.shingle_rows(*row, origin, reach, np.empty((size, 2), np.int64), spans)
     count = int(tally[2])
     shingles = count - min(shingle.k, count) + 1 if count else 0
-    return scratch.codes[:shingles].copy(), spans[:shingles]
+    return spans[:shingles], scratch

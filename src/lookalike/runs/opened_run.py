@@ -146,7 +146,7 @@ class Run:
 
     @cached_property
     def removed(self) -> pa.Table:
-        """Each removed item: `id`, `kept` (the id that stays in its place), and how alike they are."""
+        """Each removed item: `id`, `kept` (the id that stays in its place), and how alike they are; or each span."""
         return pq.read_table(self._table("removed"))
 
     @cached_property
@@ -265,8 +265,11 @@ class Run:
             how = f"{Scale(planned.measure, planned.threshold)} on {report['compared']}, {shape}"
         noun = report.get("unit", "item")
         names = self.inputs
-        told = f"{counted(counts['pairs'], 'pair')} of {counted(counts['items'], noun)}"
-        if self.kind == "dedup":
+        told = f"{counted(counts.get('pairs', 0), 'pair')} of {counted(counts['items'], noun)}"
+        if "spans" in counts:
+            how = f"unit {self.options['unit']}"
+            told = f"{counted(counts['spans'], 'span')} cut out of {counted(counts['items'], noun)}"
+        elif self.kind == "dedup":
             told = f"{counts['kept']:,} of {counted(counts['items'], noun)} kept, {counts['removed']:,} removed"
         elif self.kind == "clusters":
             told = f"{counted(counts['clusters'], 'cluster')} among {counted(counts['items'], noun)}"

@@ -14,14 +14,17 @@ import pyarrow as pa
 from lookalike.engines.local.pipeline import Found
 from lookalike.engines.local.result_tables import (
     annotation,
+    cluster_batches,
     clustering_of,
     clusters_table,
     pairs_table,
+    removed_batches,
     removed_table,
     save_pairs,
 )
 from lookalike.engines.local.room import Ceiling
 from lookalike.errors import InputError, OptionError
+from lookalike.io.column_types import without_views
 from lookalike.io.copying.apart import Inputs, check_apart
 from lookalike.io.copying.changes import Extra
 from lookalike.io.copying.copy import Copied, copy_rows, goes_to_file
@@ -36,6 +39,12 @@ from lookalike.wording.phrases import counted
 from lookalike.wording.progress import SILENT, Progress
 
 __all__ = ["Clusters", "Dedup", "Pairs"]
+
+
+_BATCHES: dict[str, Callable[[Found], Iterator[pa.RecordBatch]]] = {
+    "removed": removed_batches,
+    "clusters": cluster_batches,
+}
 
 
 class _Result(Tabular):
@@ -70,6 +79,10 @@ class _Result(Tabular):
     def left_out(self) -> tuple[str, ...]:
         """Tables that a run folder does not get."""
         return ()
+
+    def batches_of(self, table: str) -> Iterator[pa.RecordBatch]:
+        """The rows of a table of the run folder, some at a time."""
+        return _BATCHES[table](self._found)
 
     def _save_run(self, path: str | Path, *, overwrite: bool, progress: Progress, annotate: bool = False) -> None:
         """Leave a run folder with all that was found."""
@@ -201,8 +214,10 @@ class Dedup(_Result):
     @cached_property
     def table(self) -> pa.Table:
         batches = (self._edit(batch) for batch in self._found.items.source.batches())
+        # Arrow does not filter views.
         parts = [
-            batch.rows.filter(pa.array(self.kept[batch.first : batch.first + batch.rows.num_rows])) for batch in batches
+            without_views(batch.rows).filter(pa.array(self.kept[batch.first : batch.first + batch.rows.num_rows]))
+            for batch in batches
         ]
         return pa.concat_tables([pa.Table.from_batches([part]) for part in parts], promote_options="permissive")
 

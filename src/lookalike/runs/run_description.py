@@ -68,7 +68,17 @@ def describe_result(
     found = result.found
     config = found.config
     kept_rows = getattr(result, "kept", None) if config.unit != "document" else None
-    more = ("pairs", "pairs_left_out", "clusters", "kept", "removed")
+    more = (
+        "pairs",
+        "pairs_left_out",
+        "clusters",
+        "kept",
+        "removed",
+        "spans",
+        "words",
+        "words_removed",
+        "bytes_removed",
+    )
     return {
         "kind": result.kind,
         "options": decisive_options(config),
@@ -92,8 +102,8 @@ def decisive_options(config: Config) -> dict[str, Any]:
     return {
         **{name: getattr(config, name) for name in names},
         **of_items,
-        "measure": None if config.exact else scale.measure,
-        "threshold": None if scale.is_distance else scale.limit,
+        "measure": None if config.exact or config.span else scale.measure,
+        "threshold": None if scale.is_distance or config.span else scale.limit,
         "shingle": str(shingle),
         "normalize": sorted(shingle.normalize),
         "tokens": _function_name(shingle.tokens),

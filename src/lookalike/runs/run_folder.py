@@ -1,7 +1,7 @@
 """A run is a folder: what stays, what was decided, and, until it is finished, the work folder to resume from.
 
 RUN/kept/…            of dedup: the kept rows, one file for each input file, in its format and with all its columns
-RUN/removed.parquet   of dedup: id, kept (the id that stays in its place), similarity
+RUN/removed.parquet   of dedup: id, kept (the id that stays in its place), similarity; of spans, each with its places
 RUN/pairs.parquet     of dedup and pairs: a, b, similarity; left out by dedup, and said so in the report, where there
                       are more than max_pairs
 RUN/clusters.parquet  of dedup and clusters: cluster, size, id, kept, similarity
@@ -31,9 +31,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-import pyarrow as pa
-
-from lookalike.engines.local.result_tables import cluster_batches, removed_batches, save_pairs
+from lookalike.engines.local.result_tables import save_pairs
 from lookalike.engines.local.room import give_back_memory
 from lookalike.engines.local.store.work_folder import Work, difference
 from lookalike.errors import InputError, OptionError, OutputError
@@ -49,16 +47,11 @@ from lookalike.runs.run_description import describe_result
 from lookalike.wording.progress import SILENT, Progress
 
 if TYPE_CHECKING:
-    from lookalike.engines.local.pipeline import Found
     from lookalike.runs.results import Clusters, Dedup, Pairs
 
 __all__ = ["RunFolder", "is_one_file", "results_of", "write_run"]
 
 _WORK = "work"
-_BATCHES: dict[str, Callable[[Found], Iterator[pa.RecordBatch]]] = {
-    "removed": removed_batches,
-    "clusters": cluster_batches,
-}
 
 
 def is_one_file(path: str | Path, *, lines: bool = False) -> bool:
@@ -393,6 +386,6 @@ def _told(result: Pairs | Clusters | Dedup, run: RunFolder, progress: Progress) 
         if name == "pairs":
             save_pairs(found, run.partial / "pairs.parquet", ours=True, progress=progress)
         else:
-            save_batches(_BATCHES[name](found), run.partial / f"{name}.parquet", ours=True)
+            save_batches(result.batches_of(name), run.partial / f"{name}.parquet", ours=True)
     give_back_memory(above=most)
     return result.full_report()

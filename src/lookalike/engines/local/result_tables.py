@@ -17,6 +17,7 @@ from lookalike.engines.local.unfolding import pairs_in_order
 from lookalike.io.copying.changes import Extra
 from lookalike.io.writing.table_files import save_batches
 from lookalike.items.from_rows import Items
+from lookalike.items.ids import ids_of_both
 from lookalike.types import BoolArray, F64Array, I64Array, U32Array
 from lookalike.verify.containment import reversed_share
 from lookalike.wording.printable import spelled
@@ -27,6 +28,7 @@ __all__ = [
     "cluster_batches",
     "clustering_of",
     "clusters_table",
+    "file_columns",
     "ids_of",
     "most_similar",
     "pair_batches",
@@ -67,7 +69,7 @@ def pair_batches(found: Found) -> Iterator[pa.RecordBatch]:
         else:
             rows = found.sketched.rows_of(first), found.sketched.rows_of(second)
             names = {"a": found.sketched.ids[-1].of(rows[0]), "b": found.sketched.ids[0].of(rows[1])}
-            places = _files(found.items, "a", rows[0]) | _files(apart, "b", rows[1])
+            places = file_columns(found.items, "a", rows[0]) | file_columns(apart, "b", rows[1])
         columns = {**names, **_column(found, similarity)}
         if sizes is not None:
             columns["b_in_a"] = pa.array(_other_way(similarity, sizes[first], sizes[second]))
@@ -243,13 +245,7 @@ def ids_of(found: Found, items: I64Array) -> pa.Array:
     rows, ids, references = found.sketched.rows_of(items), found.sketched.ids, found.collection.references
     if not references:
         return ids[-1].of(rows)
-    there = items < references
-    parts = [ids[0].of(rows[there]), ids[-1].of(rows[~there])]
-    if parts[0].type != parts[1].type:
-        parts = [part.cast(pa.string()) for part in parts]
-    place = np.empty(len(items), np.int64)
-    place[np.concatenate([np.flatnonzero(there), np.flatnonzero(~there)])] = np.arange(len(items))
-    return pa.concat_arrays(parts).take(pa.array(place))
+    return ids_of_both(items < references, ids[0], ids[-1], rows)
 
 
 def _places(found: Found, prefix: str, items: I64Array) -> dict[str, pa.Array]:
@@ -259,14 +255,14 @@ def _places(found: Found, prefix: str, items: I64Array) -> dict[str, pa.Array]:
     if found.config.unit != "document":
         columns[f"{lead}unit"] = pa.array(_unit_numbers(found, items))
     references = found.collection.references
-    files = _files(found.items, prefix, found.sketched.rows_of(items))
+    files = file_columns(found.items, prefix, found.sketched.rows_of(items))
     if references:
         # An item of the other collection has its place there.
         files = {name: pc.if_else(items >= references, column, None) for name, column in files.items()}
     return columns | files
 
 
-def _files(items: Items, prefix: str, rows: I64Array) -> dict[str, pa.Array]:
+def file_columns(items: Items, prefix: str, rows: I64Array) -> dict[str, pa.Array]:
     """The file of some rows, and their rows there, where there is no id column and several files."""
     lead, source = f"{prefix}_" if prefix else "", items.source
     if items.id is not None or len(source.files) < 2:

@@ -6,6 +6,7 @@
     palette    the colours, light and dark
     charts     bars, histograms, intervals and the S-curve as SVG
     headline, certificate_section, sources, spread, examples_section, run    the sections, in the order of the page
+    span_section    what stands there instead where repeated spans were cut
     document   the whole: head, contents, sections
 
 The page is one file. It loads nothing: its policy allows only the style sheet and the script that stand in it, by their

@@ -24,6 +24,7 @@ from lookalike.report.page.numbers import when
 from lookalike.report.page.palette import style_variables
 from lookalike.report.page.run import command, cost, method
 from lookalike.report.page.sources import sources
+from lookalike.report.page.span_section import largest_spans
 from lookalike.report.page.spread import curve, spread
 
 __all__ = ["page"]
@@ -37,6 +38,7 @@ SECTIONS: tuple[Callable[[Fields], Section | None], ...] = (
     curve,
     largest_clusters,
     sample_pairs,
+    largest_spans,
     cost,
     method,
     command,

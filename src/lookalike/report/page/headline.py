@@ -8,6 +8,7 @@ from lookalike.report.page.layout import Section, unordered
 from lookalike.report.page.markup import Markup, join, tag
 from lookalike.report.page.measure import is_identity, limit, measured, told
 from lookalike.report.page.numbers import of_all, whole
+from lookalike.report.page.span_section import cuts_spans, span_headline, span_title
 from lookalike.wording.phrases import counted
 
 __all__ = ["headline", "title", "unit", "warnings"]
@@ -20,6 +21,8 @@ def unit(report: Fields) -> str:
 
 def title(report: Fields) -> str:
     """The page in one line."""
+    if cuts_spans(report):
+        return span_title(report)
     items, kept, noun = count(report, "items"), count(report, "kept"), unit(report)
     among = f" among {counted(items, noun)}" if items is not None else ""
     if kept is not None:
@@ -33,6 +36,8 @@ def title(report: Fields) -> str:
 
 def headline(report: Fields) -> Markup:
     """The title, what it means, the bar of kept and removed, and the large figures."""
+    if cuts_spans(report):
+        return tag("header", tag("h1", span_title(report)), *span_headline(report), class_="headline")
     return tag(
         "header",
         tag("h1", title(report)),

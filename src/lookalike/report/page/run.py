@@ -9,6 +9,7 @@ from lookalike.report.page.layout import Section, table, terms, unordered
 from lookalike.report.page.markup import Markup, cut, foldout, join, name, tag
 from lookalike.report.page.measure import compares_all, is_distance, is_identity, measured, of_text, plan_words, told
 from lookalike.report.page.numbers import NONE, bytes_text, of_all, probability, seconds_text, whole
+from lookalike.report.page.span_section import cuts_spans
 from lookalike.wording.phrases import counted
 
 __all__ = ["command", "cost", "method"]
@@ -51,6 +52,14 @@ _COUNTS = (
     ("largest_cluster", "largest cluster", "items"),
     ("kept", "kept", ""),
     ("removed", "removed", ""),
+    ("words", "words", "of all documents"),
+    ("bytes", "bytes", "of their texts"),
+    ("spans", "spans cut", ""),
+    ("spanned_documents", "documents that lost a span", ""),
+    ("words_removed", "words cut", ""),
+    ("bytes_removed", "bytes cut", ""),
+    ("compared_stretches", "runs compared word by word", "with equal hashes, copy and original"),
+    ("rehashed", "times hashed again", "since different words had the same hashes"),
 )
 
 # The same where items are no text, where larger is farther, and where every pair was compared.
@@ -77,6 +86,7 @@ _OPTIONS = (
     ("column", "column"),
     ("id", "id"),
     ("unit", "unit"),
+    ("span_words", "words of a span"),
     ("measure", "measure"),
     ("threshold", "threshold"),
     ("compared", "compared"),
@@ -183,7 +193,12 @@ def _words(report: Fields) -> str:
     """The way from items to what is kept, as far as the fields tell it."""
     noun, threshold = unit(report), number(report, "threshold")
     said = []
-    if is_identity(report):
+    if cuts_spans(report):
+        said.append(
+            "Hashes of every run of so many words told which may stand somewhere twice; all of those were compared "
+            "word by word."
+        )
+    elif is_identity(report):
         said.append(f"Only identical {noun}s were looked for.")
     elif words(report, "compared"):
         said.append(_compared(report))
