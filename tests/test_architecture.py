@@ -264,6 +264,7 @@ TWINS = {
     "sort_rows": "builtins:sorted",
     "jaccard_pairs": "tests.reference.sets:jaccard",
     "cosine_pairs": "tests.reference.vectors:cosine",
+    "dot_pairs": "tests.reference.vectors:inner_product",
     "hamming_pairs": "tests.reference.bits:similarity",
     "distance_pairs": "tests.reference.bits:distance",
     "odd_signatures": "tests.reference.bits:odd_signature",

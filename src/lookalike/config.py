@@ -17,6 +17,7 @@ from lookalike.budget import Budget, Limits
 from lookalike.errors import OptionError
 from lookalike.measure_table import check_measure, form_named, measure_named
 from lookalike.options import ConfigOptions, allowed
+from lookalike.options.allowed import Number
 from lookalike.options.option_table import check_names, checked, choices
 from lookalike.scale import Scale
 from lookalike.shingle import Shingle, parse_shingle
@@ -192,6 +193,8 @@ def _measure(options: ConfigOptions) -> str | None:
         if options["exact"]:
             raise OptionError(f"exact finds identical items only: it does not go with measure={name!r}")
         _check_limit(measure, options["threshold"], max_distance)
+    if options["threshold"] is not None and (measure is None or not measure_named(measure).boundless):
+        Number(above=0, up_to=1)("threshold", options["threshold"])
     if options["weights"] is not None and (measure is None or not measure_named(measure).weighs):
         raise OptionError("weights go with a measure that weighs: measure (--measure) weighted-jaccard or cosine")
     return measure
@@ -201,6 +204,8 @@ def _check_limit(measure: str, threshold: float | None, max_distance: float | No
     if not measure_named(measure).is_distance:
         if max_distance is not None:
             raise OptionError(f"max_distance does not go with {measure}, which is a similarity: give threshold")
+        if measure_named(measure).boundless and threshold is None:
+            raise OptionError(f"{measure} needs threshold (--threshold), the least product that counts as alike")
     elif threshold is not None:
         raise OptionError(f"threshold does not go with {measure}, which is a distance: give max_distance")
     elif max_distance is None:

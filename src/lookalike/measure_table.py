@@ -95,6 +95,7 @@ class MeasureTraits:
         rounding: what float32 may change of a score.
         weighs: whether elements have weights, so that those of texts must be weighed.
         least: the lowest similarity that there is.
+        boundless: whether there is no largest one: the limit must be said, and of two identical items it is not known.
         literal: whether it can be told from what items are made of, without any hash (`verify="text"`).
         scaled: whether vectors count by their direction alone, and one of zeros therefore not at all.
         searched: whether the nearest items of a query can be searched for.
@@ -112,6 +113,7 @@ class MeasureTraits:
     rounding: Rounding = Rounding.NOTHING
     weighs: bool = False
     least: float = 0.0
+    boundless: bool = False
     literal: bool = False
     scaled: bool = False
     searched: bool = False
@@ -159,6 +161,11 @@ _SIMILARITIES = (
         reluctant=("columns", "bags"), directed=True, literal=True,
     ),
     _COSINE,
+    # Products depend on lengths, so that no slot agrees more often where they are larger: all pairs are compared.
+    MeasureTraits(
+        "dot", ("vectors",), Slots.NONE, PlannedBy.SAMPLE, AuditKind.ROWS, rounding=Rounding.QUOTIENT, least=-math.inf,
+        boundless=True, searched=True, component_ns=_COSINE.component_ns,
+    ),
     MeasureTraits("hamming", ("bits",), Slots.SAMPLED_BITS, PlannedBy.SAMPLE, AuditKind.ROWS),
 )  # fmt: skip
 _DISTANCES = (

@@ -13,7 +13,8 @@ is 0.1000000015. Where that decides whether a pair meets the limit, it does; her
 - A distance d is changed by up to 2⁻²⁴ of both lengths together. Lengths are not looked at: they count as 16 times the
   distance, and a distance meets its limit up to 1 + 2⁻²⁰ of it, a millionth more. Where points lie further out than
   that (1,000,000.1 and 1,000,000.2), float32 has not the digits for the limit: take the mean off first.
-- A quotient of sums of weights is changed by up to 2⁻²³ of itself, and meets its limit from 1 - 2⁻²² of it on.
+- A quotient of sums of weights is changed by up to 2⁻²³ of itself, and meets its limit from 1 - 2⁻²² of it on. So does
+  a product of vectors, as far as its terms do not cancel one another.
 
 Sets and bits are exact: 4 of 5 elements are 0.8.
 """
@@ -29,10 +30,12 @@ from lookalike.measure_table import MeasureTraits, Rounding, measure_named
 from lookalike.types import BoolArray, F64Array
 from lookalike.wording.phrases import measure_words
 
-__all__ = ["Scale"]
+__all__ = ["REACH", "Scale"]
 
 # What the rounding of float32 may change, see the head: of an angle, a distance, and a quotient of weights.
 _ANGLE, _DISTANCE, _QUOTIENT = 2.0**-22, 2.0**-20, 2.0**-22
+# A similarity without a largest is counted on a scale up to so many times its limit.
+REACH = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +84,9 @@ class Scale:
 
     @property
     def identical(self) -> float:
-        """The score of an item with itself."""
+        """The score of an item with itself; NaN where that is another for each."""
+        if self.traits.boundless:
+            return math.nan
         return 0.0 if self.is_distance else 1.0
 
     def told(self, scores: F64Array) -> F64Array:
@@ -92,8 +97,12 @@ class Scale:
     def share(self, scores: F64Array) -> F64Array:
         """Scores on a scale from 0 to 1, which is identical: what tallies and histograms count in.
 
-        A similarity is that already; a distance becomes 1 - distance / (the largest that counts).
+        A similarity is that already; a distance becomes 1 - distance / (the largest that counts), and a similarity
+        without a largest is divided by `REACH` limits.
         """
+        if self.traits.boundless:
+            parts: F64Array = np.clip(scores / (REACH * self.limit), 0.0, 1.0)
+            return parts
         if not self.is_distance:
             return scores
         shares: F64Array = np.clip(1.0 + scores / self.limit, 0.0, 1.0)
@@ -101,6 +110,8 @@ class Scale:
 
     def from_share(self, shares: F64Array) -> F64Array:
         """What people see of a place on that scale."""
+        if self.traits.boundless:
+            return shares * (REACH * self.limit)
         return (1.0 - shares) * self.limit if self.is_distance else shares
 
     def __str__(self) -> str:

@@ -27,6 +27,8 @@ def index_config(config: Config) -> Config:
         raise OptionError(
             "recall is 1: an index goes by hashes, which cannot promise that; nearest(recall=1) compares all"
         )
+    if config.measure is not None and measure_named(config.measure).boundless:
+        raise OptionError(f"an index is not for {config.measure}: use neighbors, or cosine of vectors of one length")
     _check_weights(config.weights)
     weighs = config.measure is not None and measure_named(config.measure).weighs
     return replace(config, weights="count") if weighs else config

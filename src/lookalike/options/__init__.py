@@ -90,7 +90,7 @@ class LimitOptions(TypedDict, total=False):
     measure: Annotated[
         str | None,
         Option(
-            "jaccard, weighted-jaccard, containment, cosine, hamming, euclidean, manhattan or lr:R; "
+            "jaccard, weighted-jaccard, containment, cosine, dot, hamming, euclidean, manhattan or lr:R; "
             "by default what the items suggest.",
             check=allowed.text,
             panel=MATCHING,
@@ -102,7 +102,7 @@ class LimitOptions(TypedDict, total=False):
         Option(
             "Similarity from which two items are alike.",
             stands_for="0.8",
-            check=Number(above=0, up_to=1),
+            check=allowed.similarity,
             panel=MATCHING,
             short="-t",
         ),
@@ -437,7 +437,7 @@ class NeighborsOptions(
     measure: Annotated[
         str | None,
         Option(
-            "jaccard, weighted-jaccard, containment, cosine, hamming, euclidean, manhattan or lr:R; "
+            "jaccard, weighted-jaccard, containment, cosine, dot, hamming, euclidean, manhattan or lr:R; "
             "by default what the items suggest.",
             check=allowed.text,
         ),

@@ -14,7 +14,7 @@ from typing import Any
 
 from lookalike.errors import OptionError
 
-__all__ = ["Check", "Choice", "Number", "Whole", "flag", "name", "names", "text"]
+__all__ = ["Check", "Choice", "Number", "Whole", "flag", "name", "names", "similarity", "text"]
 
 Check = Callable[[str, Any], Any]
 
@@ -65,6 +65,13 @@ class Choice:
         if value not in self.words:
             raise OptionError(f"{option} is {value!r}: it must be one of {', '.join(self.words)}")
         return str(value)
+
+
+def similarity(option: str, value: Any) -> float:
+    """A number above 0; whether it may be above 1 only the measure tells (`config.py`)."""
+    if isinstance(value, Real) and 1.0 < float(value) < math.inf:
+        return float(value)
+    return Number(above=0, up_to=1)(option, value)
 
 
 def flag(option: str, value: Any) -> bool:

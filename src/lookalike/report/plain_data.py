@@ -248,7 +248,10 @@ def _spread(scale: Scale, pairs: I64Array) -> dict[str, list[dict[str, Any]]]:
     bins = []
     for place in np.flatnonzero(pairs).tolist():
         ends = place / steps, min(steps, place + 1) / steps
-        if scale.is_distance:
+        if scale.traits.boundless:
+            # What is beyond the scale stands in the last, as if it were at its end.
+            ends = _told(scale, ends[0]), _told(scale, ends[1])
+        elif scale.is_distance:
             ends = scale.limit * (steps - min(steps, place + 1)) / steps, scale.limit * (steps - place) / steps
         bins.append({"from": ends[0], "to": ends[1], "pairs": int(pairs[place])})
     return {"distances": bins[::-1]} if scale.is_distance else {"similarities": bins}

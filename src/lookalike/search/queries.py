@@ -1,6 +1,6 @@
 """The nearest items of each query: items and queries read, searched by the way that their form allows, told as a table.
 
-    vectors by cosine, euclidean, manhattan    a scan of products, or of sign bits first (`nearest.py`)
+    vectors by cosine, dot, euclidean, ...     a scan of products, or of sign bits first (`nearest.py`)
     sets and bags, text included               lists of those that share an element (`shared_elements.py`)
     strings of bits                            a scan of all of them (`verify/bit_scan.py`)
     vectors by another distance                each query with each item
@@ -201,10 +201,10 @@ def open_search(source: Source, options: Mapping[str, Any], progress: Progress =
     """The items of a source, read, to be searched."""
     measure = options["measure"]
     name = None if measure is None else check_measure(measure)
-    # No pair is too far apart to be told, so the limit is not looked at.
-    limit = 1.0 if name is not None and measure_named(name).is_distance else None
+    # No pair is too far apart to be told, so the limit is not looked at; some measures need one.
+    needs = [] if name is None else ["max_distance"] if measure_named(name).is_distance else ["threshold"]
     given = {name: value for name, value in options.items() if name not in _OF_SEARCH and value is not None}
-    asked_for = make_config(**cast(Any, given | {"measure": name, "max_distance": limit}))
+    asked_for = make_config(**cast(Any, given | {"measure": name} | dict.fromkeys(needs, 1.0)))
     items = open_items(source, asked_for)
     check_options(asked_for, items.form)
     config = replace(asked_for, measure=items.recipe.measure)

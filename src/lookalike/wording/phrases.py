@@ -17,5 +17,7 @@ def measure_words(measure: str, told_as: str = "") -> str:
     """What a measure tells, inside a sentence: weighted Jaccard similarity, Euclidean distance, L3 distance."""
     if measure == "containment":
         return measure
+    if measure == "dot":
+        return "dot product"
     name = f"L{measure[3:]}" if measure.startswith("lr:") else _NAMES.get(measure, measure)
     return f"{name} {told_as}".strip()

@@ -13,7 +13,7 @@ from lookalike.report.page.fields import Fields, count, number, records, words
 from lookalike.report.page.headline import unit
 from lookalike.report.page.layout import Section, figure, numbers_foldout, table
 from lookalike.report.page.markup import Markup, join, tag
-from lookalike.report.page.measure import amount, axis_title, is_distance, plan_words, told
+from lookalike.report.page.measure import amount, axis_title, is_boundless, is_distance, plan_words, told
 from lookalike.report.page.numbers import of_all, probability, whole
 from lookalike.theory.curve import candidate_probability
 from lookalike.theory.families import FAMILIES, Array, family_of, is_stable
@@ -106,7 +106,8 @@ def _nearness(report: Fields) -> Markup | None:
     chart = frame(f"{plural} of {total:,.0f} pairs", _HEIGHT, drawn, x, y, across=x.ticks(5))
     caption = f"{total:,.0f} pairs were found{_reach(report)}."
     for low, _, pairs in (each for each in boxes if each[0] == each[1] and each[2]):
-        caption += f" The thin column has the {pairs:,.0f} at {low:g}."
+        beyond = " and beyond" if is_boundless(report) else ""
+        caption += f" The thin column has the {pairs:,.0f} at {low:g}{beyond}."
     if y.log:
         caption += " The upright axis is logarithmic."
     rows = [[_range(low, high), whole(pairs), of_all(pairs, total)] for low, high, pairs in boxes]
