@@ -21,6 +21,7 @@ __all__ = [
     "SEARCHED",
     "SIMILARITIES",
     "AuditKind",
+    "Complement",
     "FormTraits",
     "MeasureTraits",
     "PlannedBy",
@@ -61,6 +62,14 @@ class Rounding(Enum):
     QUOTIENT = auto()
 
 
+class Complement(Enum):
+    """What the distance of two items counts that a similarity leaves of 1, for those who ask by distance."""
+
+    NONE = auto()  # nobody speaks of one
+    SHARE = auto()  # 1 - similarity
+    PARTS = auto()  # the parts of both in which they differ
+
+
 class PlannedBy(Enum):
     """What bands and rows are chosen by."""
 
@@ -91,6 +100,7 @@ class MeasureTraits:
         audit: how its results are audited.
         reluctant: the forms among them that are meant only where there is nothing else, such as a vector by Jaccard.
         order: r of an Lr distance; None for a similarity.
+        complement: of a similarity, what a distance counts.
         directed: whether a pair has a direction, the smaller item being inside the larger one.
         rounding: what float32 may change of a score.
         weighs: whether elements have weights, so that those of texts must be weighed.
@@ -109,6 +119,7 @@ class MeasureTraits:
     audit: AuditKind
     reluctant: tuple[str, ...] = ()
     order: float | None = None
+    complement: Complement = Complement.NONE
     directed: bool = False
     rounding: Rounding = Rounding.NOTHING
     weighs: bool = False
@@ -144,17 +155,18 @@ def _distance(name: str, order: float, component_ns: float, *, searched: bool = 
 
 _COSINE = MeasureTraits(
     "cosine", ("vectors", "bags", "text"), Slots.SIGNS, PlannedBy.SAMPLE, AuditKind.ROWS,
-    rounding=Rounding.ANGLE, weighs=True, least=-1.0, scaled=True, searched=True, component_ns=0.0046,
+    complement=Complement.SHARE, rounding=Rounding.ANGLE, weighs=True, least=-1.0, scaled=True, searched=True,
+    component_ns=0.0046,
 )  # fmt: skip
 
 _SIMILARITIES = (
     MeasureTraits(
         "jaccard", _SETS, Slots.MINHASH, PlannedBy.OPTIONS, AuditKind.INDEX, reluctant=("columns", "bags"),
-        literal=True,
+        complement=Complement.SHARE, literal=True,
     ),
     MeasureTraits(
         "weighted-jaccard", ("bags", "text"), Slots.WEIGHTED_MINHASH, PlannedBy.SAMPLE,
-        AuditKind.OVERLAP, rounding=Rounding.QUOTIENT, weighs=True,
+        AuditKind.OVERLAP, complement=Complement.SHARE, rounding=Rounding.QUOTIENT, weighs=True,
     ),
     MeasureTraits(
         "containment", _SETS, Slots.NONE, PlannedBy.JOIN, AuditKind.OVERLAP,
@@ -166,7 +178,9 @@ _SIMILARITIES = (
         "dot", ("vectors",), Slots.NONE, PlannedBy.SAMPLE, AuditKind.ROWS, rounding=Rounding.QUOTIENT, least=-math.inf,
         boundless=True, searched=True, component_ns=_COSINE.component_ns,
     ),
-    MeasureTraits("hamming", ("bits",), Slots.SAMPLED_BITS, PlannedBy.SAMPLE, AuditKind.ROWS),
+    MeasureTraits(
+        "hamming", ("bits",), Slots.SAMPLED_BITS, PlannedBy.SAMPLE, AuditKind.ROWS, complement=Complement.PARTS
+    ),
 )  # fmt: skip
 _DISTANCES = (
     # Products of bytes; a kernel of its own; and of other orders a power of each component.

@@ -349,7 +349,7 @@ def limit_words(found: Summed) -> str:
     """What pairs had to reach; Jaccard of texts is what everybody expects, any other measure is named."""
     config, scale = found.config, found.config.scale
     form = found.items.traits
-    usual = config.exact or (form.is_text and scale.measure == form.measure)
+    usual = config.exact or (form.is_text and scale.measure == form.measure and not scale.is_distance)
     return f"{scale.sign} {scale.limit:g}" if usual else scale.words
 
 
@@ -385,7 +385,7 @@ def summary(found: Summed, headline: str, report: dict[str, Any], *, quiet: bool
         )
         if planned.expected_recall < 0.5:
             say(
-                f"  {shape} find only {planned.expected_recall:.1%} of the pairs at {config.scale.limit:g}; "
+                f"  {shape} find only {planned.expected_recall:.1%} of the pairs at {config.scale.told_limit:g}; "
                 "see lookalike plan"
             )
         for note in report["certificate"]["notes"]:

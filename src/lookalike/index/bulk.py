@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +18,6 @@ from lookalike.io import open_source
 from lookalike.io.source import Source, batch_bytes_for, describe, locating
 from lookalike.items.collection import Collection
 from lookalike.items.from_rows import ItemBatch, Items, open_items
-from lookalike.measure_table import form_named
 from lookalike.threads.ordered import ordered_map
 from lookalike.wording.progress import SILENT
 
@@ -79,7 +77,7 @@ def adopt_items(index: Index, items: Items, config: Config) -> None:
     recipe = index.recipe
     if recipe is None:
         check_options(config, items.form)
-        config = replace(config, measure=config.measure or form_named(items.form).measure)
+        config = config.for_items(items.form, items.dimensions)
         index.storing.adopt(
             items.recipe.planned(plan_kept(Collection(items), config)) if not config.exact else items.recipe
         )

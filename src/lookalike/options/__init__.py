@@ -110,8 +110,9 @@ class LimitOptions(TypedDict, total=False):
     max_distance: Annotated[
         float | None,
         Option(
-            "Distance up to which two items are alike, for euclidean, manhattan and lr:R.",
-            check=Number(above=0),
+            "Distance up to which two items are alike: of hamming how many bits may differ, of jaccard and cosine "
+            "1 - similarity.",
+            check=allowed.distance,
             panel=MATCHING,
         ),
     ]
@@ -440,6 +441,13 @@ class NeighborsOptions(
             "jaccard, weighted-jaccard, containment, cosine, dot, hamming, euclidean, manhattan or lr:R; "
             "by default what the items suggest.",
             check=allowed.text,
+        ),
+    ]
+    distance: Annotated[
+        bool,
+        Option(
+            "Tell distances instead of similarities: of hamming how many bits differ, else 1 - similarity.",
+            default=False,
         ),
     ]
     html: Html

@@ -14,7 +14,7 @@ from typing import Any
 
 from lookalike.errors import OptionError
 
-__all__ = ["Check", "Choice", "Number", "Whole", "flag", "name", "names", "similarity", "text"]
+__all__ = ["Check", "Choice", "Number", "Whole", "distance", "flag", "name", "names", "similarity", "text"]
 
 Check = Callable[[str, Any], Any]
 
@@ -72,6 +72,13 @@ def similarity(option: str, value: Any) -> float:
     if isinstance(value, Real) and 1.0 < float(value) < math.inf:
         return float(value)
     return Number(above=0, up_to=1)(option, value)
+
+
+def distance(option: str, value: Any) -> float:
+    """A number above 0, or 0 where the measure allows that (`config.py`)."""
+    if isinstance(value, Real) and not isinstance(value, bool) and value == 0:
+        return 0.0
+    return Number(above=0)(option, value)
 
 
 def flag(option: str, value: Any) -> bool:

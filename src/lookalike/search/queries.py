@@ -192,7 +192,7 @@ def find_neighbors(
 
 
 # Options of the search, and not of what is searched.
-_OF_SEARCH = ("k", "recall", "measure", "format", "limit", "progress")
+_OF_SEARCH = ("k", "recall", "measure", "distance", "format", "limit", "progress")
 # By what a set or bag is searched for; what is not here weighs.
 _OVERLAPS = {"jaccard": JACCARD, "containment": CONTAINMENT, "weighted-jaccard": LEAST, "cosine": PRODUCT}
 
@@ -207,7 +207,9 @@ def open_search(source: Source, options: Mapping[str, Any], progress: Progress =
     asked_for = make_config(**cast(Any, given | {"measure": name} | dict.fromkeys(needs, 1.0)))
     items = open_items(source, asked_for)
     check_options(asked_for, items.form)
-    config = replace(asked_for, measure=items.recipe.measure)
+    config = asked_for.for_items(items.form, items.dimensions)
+    if options.get("distance"):
+        config = config.told_as_distances(items.dimensions)
     kind = measure_of(items.recipe, count_shingles(items, config.threads, progress))
     judge = kind.judge(config)
     assert judge is not None

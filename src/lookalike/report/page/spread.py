@@ -148,11 +148,13 @@ class _Curve:
         threshold, measure, far = number(report, "threshold"), words(report, "measure"), is_distance(report)
         if not bands or not rows or threshold is None or threshold <= 0.0:
             return None
-        if far:
+        # A similarity may be told as what it leaves of so much.
+        most = number(report, "whole")
+        if far and most is None:
             if not is_stable(measure) or width is None or width <= 0.0:
                 return None
             family = family_of(measure, width)
-        elif measure in FAMILIES and threshold <= 1.0:
+        elif measure in FAMILIES and threshold <= (most or 1.0):
             family = FAMILIES[measure]
         else:
             return None
@@ -160,7 +162,7 @@ class _Curve:
         points = [row for row, at in places if 0.0 <= (at or 0.0) <= (threshold if far else 1.0)]
 
         def found(s: Array) -> Array:
-            return candidate_probability(s, bands, rows, family)
+            return candidate_probability(1.0 - np.minimum(s / most, 1.0) if most else s, bands, rows, family)
 
         return cls(found, points, threshold, far, report)
 
