@@ -17,6 +17,7 @@ from lookalike.options import (
     ClustersOptions,
     CollectionOptions,
     DedupOptions,
+    Delimited,
     IndexBuildOptions,
     NeighborsOptions,
     PairsOptions,
@@ -237,7 +238,7 @@ class TuneCommand(InputArguments, TuneOptions, Pictures, Overwriting, Quiet, Jso
     plot: Annotated[Path | None, Option("Write what was seen as a picture, for example tune.svg.")]
 
 
-class PlanCommand(PlanOptions, Overwriting, Json, total=False):
+class PlanCommand(PlanOptions, Delimited, Overwriting, Json, total=False):
     """The options of `lookalike plan`."""
 
     items: Annotated[float, Option("How many items there will be, for example 1e6.", default=1e6)]
@@ -245,7 +246,7 @@ class PlanCommand(PlanOptions, Overwriting, Json, total=False):
     plot: Annotated[Path | None, Option("Write the S-curve as a picture, for example curve.svg.")]
 
 
-class CompareCommand(TextOptions, Quiet, Json, total=False):
+class CompareCommand(TextOptions, Delimited, Quiet, Json, total=False):
     """The options of `lookalike compare`."""
 
     a: Annotated[str, Option("A text file, or - ; with --of an id.", default=..., metavar="A")]

@@ -275,6 +275,7 @@ def _index_run(table: Any, given: dict[str, Any]) -> IndexRun | None:
 
 def _prepared(verb: str, given: dict[str, Any], index: IndexRun | None) -> Job:
     from lookalike.config import make_config
+    from lookalike.io import check_delimiter
     from lookalike.io.copying.apart import Inputs
     from lookalike.io.input_options import InputOptions, open_inputs
     from lookalike.io.source import batch_bytes_for
@@ -290,7 +291,8 @@ def _prepared(verb: str, given: dict[str, Any], index: IndexRun | None) -> Job:
 
         refuse_index([Path(each) for each in against])
     reading = InputOptions(
-        format=given["format"], skip_bad=given["skip_bad"], limit=given["limit"], edges=given["edges"],
+        format=given["format"], delimiter=given["delimiter"], skip_bad=given["skip_bad"],
+        limit=given["limit"], edges=given["edges"],
         batch_bytes=batch_bytes_for(config.memory, config.threads), undirected=given["undirected"],
         negative=config.measure == "cosine",
         images=bool(images), features=given["features"], size=given["size"], threads=config.threads,
@@ -299,6 +301,7 @@ def _prepared(verb: str, given: dict[str, Any], index: IndexRun | None) -> Job:
     check_inputs(inputs, images)
     source = open_inputs([*inputs, *images], reading)
     other = open_inputs(against, replace(reading, format=None, limit=None)) if against else None
+    check_delimiter(given["delimiter"], source, other)
     output, workdir = path_of(given["output"]), given["workdir"]
     own = Inputs([*inputs, *images], source.files)
     compared = Inputs(given.get("against") or [], other.files if other is not None else ())

@@ -14,7 +14,7 @@ from lookalike.errors import InputError
 from lookalike.index.index_items import IdBytes, bytes_of_payloads
 from lookalike.index.index_options import index_config
 from lookalike.index.storing import given_twice
-from lookalike.io import open_source
+from lookalike.io import check_delimiter, open_source
 from lookalike.io.source import Source, batch_bytes_for, describe, locating
 from lookalike.items.collection import Collection
 from lookalike.items.from_rows import ItemBatch, Items, open_items
@@ -42,6 +42,7 @@ def add_collection(
     config = index_config(make_config(**index.options, **columns, skip_bad=skip_bad))
     batch = batch_bytes_for(config.memory, config.threads)
     source = open_source(items, **reading, memory=config.memory, threads=config.threads, batch_bytes=batch)
+    check_delimiter(reading.get("delimiter"), source)
     found = open_items(source, config)
     adopt_items(index, found, config)
     check_payload(source, payload)

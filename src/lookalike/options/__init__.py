@@ -25,6 +25,7 @@ __all__ = [
     "CollectionOptions",
     "ConfigOptions",
     "DedupOptions",
+    "Delimited",
     "IndexBuildOptions",
     "IndexOptions",
     "NeighborsOptions",
@@ -313,7 +314,20 @@ class Removing(TypedDict, total=False):
     ]
 
 
-class ReadOptions(TypedDict, total=False):
+class Delimited(TypedDict, total=False):
+    """How CSV is read."""
+
+    delimiter: Annotated[
+        str | None,
+        Option(
+            "What parts the cells of CSV: one character, or tab; by default what the header tells.",
+            check=allowed.delimiter,
+            panel=READING,
+        ),
+    ]
+
+
+class ReadOptions(Delimited, total=False):
     """How inputs are read; the configuration of a run does not hold these."""
 
     format: Annotated[

@@ -14,7 +14,7 @@ from typing import Any
 
 from lookalike.errors import OptionError
 
-__all__ = ["Check", "Choice", "Number", "Whole", "distance", "flag", "name", "names", "similarity", "text"]
+__all__ = ["Check", "Choice", "Number", "Whole", "delimiter", "distance", "flag", "name", "names", "similarity", "text"]
 
 Check = Callable[[str, Any], Any]
 
@@ -79,6 +79,14 @@ def distance(option: str, value: Any) -> float:
     if isinstance(value, Real) and not isinstance(value, bool) and value == 0:
         return 0.0
     return Number(above=0)(option, value)
+
+
+def delimiter(option: str, value: Any) -> str:
+    """One character of ASCII; a tab may be written as tab or \\t."""
+    plain = {"tab": "\t", "\\t": "\t"}.get(text(option, value), value)
+    if len(plain) != 1 or not plain.isascii() or plain in '"\r\n\0':
+        raise OptionError(f"{option} is {value!r}: it must be one character of ASCII, such as ; or tab, and no quote")
+    return str(plain)
 
 
 def flag(option: str, value: Any) -> bool:

@@ -192,7 +192,7 @@ def find_neighbors(
 
 
 # Options of the search, and not of what is searched.
-_OF_SEARCH = ("k", "recall", "measure", "distance", "format", "limit", "progress")
+_OF_SEARCH = ("k", "recall", "measure", "distance", "format", "delimiter", "limit", "progress")
 # By what a set or bag is searched for; what is not here weighs.
 _OVERLAPS = {"jaccard": JACCARD, "containment": CONTAINMENT, "weighted-jaccard": LEAST, "cosine": PRODUCT}
 

@@ -217,7 +217,7 @@ def find_tuning(
 
 # Options of tuning, and those of reading, which no configuration has.
 _OF_TUNING = ("truth", "labels", "sample", "against", "progress", "shingle")
-_READING = ("format", "limit")
+_READING = ("format", "delimiter", "limit")
 
 
 def _words(items: Items) -> float:

@@ -24,6 +24,9 @@ from lookalike.io.source import OnRead
 
 FORMATS = ("parquet", "jsonl", "csv", "tsv", "arrow", "npy", "npz", "text", "lines")
 
+# Those with cells that a character parts.
+DELIMITED = ("csv", "tsv")
+
 DATA_ENDINGS = {
     ".parquet": "parquet",
     ".pq": "parquet",
@@ -69,6 +72,7 @@ _MODULES = {
 __all__ = [
     "COMPRESSIONS",
     "DATA_ENDINGS",
+    "DELIMITED",
     "FORMATS",
     "PICTURE_ENDINGS",
     "TEXT_ENDINGS",
