@@ -71,7 +71,7 @@ ONLY = {
     "sketch": _STEP,
     "collide": {*_STEP, "threads"},
     "verify": {*_STEP, "threads"},
-    "cluster": _STEP,
+    "cluster": {*_STEP, "wording"},
     "certify": {*_STEP, "shingle", "theory", "twin"},
     "report.page": {"theory", "wording"},
     "io.reading": {*_STEP, *_IO, "threads", "wording"},

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from enum import Enum, auto
 
 from lookalike.errors import OptionError
+from lookalike.wording.phrases import did_you_mean
 
 __all__ = [
     "DISTANCES",
@@ -199,6 +200,12 @@ _OF_BAGS = {"cosine": replace(_COSINE, slots=Slots.SPARSE_SIGNS, audit=AuditKind
 SIMILARITIES = tuple(each.name for each in _SIMILARITIES)
 DISTANCES = tuple(each.name for each in _DISTANCES)
 MEASURES = (*SIMILARITIES, *DISTANCES, "lr:R")
+# What others call them.
+_CALLED = {
+    "l1": "manhattan", "cityblock": "manhattan", "l2": "euclidean", "linf": "lr:inf", "chebyshev": "lr:inf",
+    "minkowski": "lr:R", "cos": "cosine", "angular": "cosine", "ip": "dot", "inner-product": "dot", "product": "dot",
+    "tanimoto": "jaccard", "minhash": "jaccard", "overlap": "containment", "simhash": "cosine", "bits": "hamming",
+}  # fmt: skip
 # Those by which the nearest items of a query can be searched for.
 SEARCHED = tuple(each.name for each in _TABLE.values() if each.searched)
 
@@ -227,7 +234,8 @@ def _order(name: str, plain: str | None = None) -> float:
     """R of a distance that is named as lr:R."""
     plain = name if plain is None else plain
     if not plain.startswith("lr:"):
-        raise OptionError(f"measure is {name!r}: it must be one of {', '.join(MEASURES)}")
+        near = did_you_mean(plain, (*MEASURES, "lr:inf"), _CALLED)
+        raise OptionError(f"measure is {name!r}: it must be one of {', '.join(MEASURES)}{near}")
     try:
         order = float(plain[3:])
     except ValueError:

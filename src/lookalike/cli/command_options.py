@@ -439,6 +439,18 @@ def command(options: Any) -> Callable[[_Command], _Command]:
     return tell
 
 
+def _completing(option: Option) -> Callable[[str], list[str]] | None:
+    """What a shell asks for the values that begin with what was typed."""
+    if not option.suggested:
+        return None
+
+    def complete(incomplete: str) -> list[str]:
+        before = incomplete[: incomplete.rfind(",") + 1] if option.listed else ""
+        return [each for word in option.suggested if (each := before + word).startswith(incomplete)]
+
+    return complete
+
+
 def _parameter(entry: Entry) -> Parameter:
     option, default = entry.option, entry.option.default
     kind = entry.type if option.typed is ... else option.typed
@@ -454,7 +466,7 @@ def _parameter(entry: Entry) -> Parameter:
         spelled = [long] if option.short is None else [option.short] if len(entry.name) == 1 else [option.short, long]
         shown = typer.Option(
             *spelled, help=meaning, show_default=option.stands_for or True, rich_help_panel=option.panel,
-            metavar=option.metavar, envvar=option.envvar,
+            metavar=option.metavar, envvar=option.envvar, autocompletion=_completing(option),
         )  # fmt: skip
     empty = Parameter.empty if default is ... else default
     return Parameter(entry.name, Parameter.KEYWORD_ONLY, default=empty, annotation=Annotated[kind, shown])

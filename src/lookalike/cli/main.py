@@ -206,7 +206,8 @@ def _usage(error: Any) -> int:
         error.show()
     else:
         path = error.ctx.command_path if error.ctx is not None else "lookalike"
-        _say(f"{_unknown_option(error) or error.format_message().rstrip('.')}; see {path} --help")
+        told = _unknown_option(error) or error.format_message().rstrip(".")
+        _say(f"{told} (see {path} --help)" if told.endswith("?") else f"{told}; see {path} --help")
     return int(error.exit_code)
 
 
@@ -216,10 +217,21 @@ def _unknown_option(error: Any) -> str | None:
         return None
     from lookalike.options.option_table import meant
 
-    options = {each.removeprefix("--") for one in error.ctx.command.params for each in one.opts if each[:2] == "--"}
-    close = meant(error.option_name.lstrip("-").replace("-", "_"), [each.replace("-", "_") for each in options])
-    told = f"there is no option {error.option_name}"
+    given, told = error.option_name.lstrip("-").replace("-", "_"), f"there is no option {error.option_name}"
+    known = {each.removeprefix("--") for one in error.ctx.command.params for each in one.opts if each[:2] == "--"}
+    options = [each.replace("-", "_") for each in known]
+    close = meant(given, options)
+    elsewhere = [name for name in _COMMANDS if error.option_name in _spelled(name)]
+    if elsewhere and given not in (close or ""):
+        return f"{told} here; {' and '.join(elsewhere)} {'has' if len(elsewhere) == 1 else 'have'} it"
     return told if close is None else f"{told}; did you mean --{close.replace('_', '-')}?"
+
+
+def _spelled(name: str) -> set[str]:
+    """The options of a command, as they are typed."""
+    made = typer.main.get_command(app)
+    command = made.get_command(None, name) if isinstance(made, _Commands) else None
+    return {each for one in getattr(command, "params", ()) for each in one.opts}
 
 
 def _nobody_reads() -> int:

@@ -14,10 +14,11 @@ Beside a default stands what it buys. Annotations are evaluated here, since they
 from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated, Any, Literal, TypeAlias, TypedDict
 
+from lookalike.measure_table import MEASURES
 from lookalike.options import allowed
 from lookalike.options.allowed import Number, Whole
 from lookalike.options.option_table import EXPERT, LARGE, MATCHING, READING, Option
-from lookalike.shingle import Shingle
+from lookalike.shingle import NORMALIZATIONS, Shingle
 from lookalike.wording.progress import Progress
 
 __all__ = [
@@ -37,6 +38,10 @@ __all__ = [
 ]
 
 
+# What shells complete.
+_MEASURES = tuple(name.removesuffix("R") for name in MEASURES)
+_SHINGLES = ("word:5", "word:3", "word:1", "char:9", "char:5", "word:3:bag")
+
 # Options that several tables have, in orders of their own.
 Seed: TypeAlias = Annotated[
     int,
@@ -54,6 +59,8 @@ Normalize: TypeAlias = Annotated[
         "What to ignore, comma-separated: lower, accents, digits, punctuation, whitespace; or none.",
         in_python="A list of these names is taken as well.",
         panel=MATCHING,
+        suggested=(*NORMALIZATIONS, "none"),
+        listed=True,
         typed=str | None,
     ),
 ]
@@ -94,6 +101,7 @@ class LimitOptions(TypedDict, total=False):
             "jaccard, weighted-jaccard, containment, cosine, dot, hamming, euclidean, manhattan or lr:R; "
             "by default what the items suggest.",
             check=allowed.text,
+            suggested=_MEASURES,
             panel=MATCHING,
         ),
     ]
@@ -141,7 +149,13 @@ class Shingles(TypedDict, total=False):
 
     shingle: Annotated[
         str | Shingle | None,
-        Option("word:K or char:K; word:K:bag counts repeats.", stands_for="word:5", panel=MATCHING, typed=str | None),
+        Option(
+            "word:K or char:K; word:K:bag counts repeats.",
+            stands_for="word:5",
+            suggested=_SHINGLES,
+            panel=MATCHING,
+            typed=str | None,
+        ),
     ]
 
 
@@ -266,6 +280,7 @@ class ClusterOptions(TypedDict, total=False):
             "Which item stays: first, last, longest, shortest, max:COLUMN, min:COLUMN, prefer:COLUMN=a,b.",
             default="first",
             in_python="Or a function from a row (a dict) to a sort key; the smallest stays.",
+            suggested=("first", "last", "longest", "shortest", "max:", "min:", "prefer:"),
             panel=MATCHING,
             typed=str,
         ),
@@ -322,6 +337,7 @@ class Delimited(TypedDict, total=False):
         Option(
             "What parts the cells of CSV: one character, or tab; by default what the header tells.",
             check=allowed.delimiter,
+            suggested=("tab", ";", "|", ","),
             panel=READING,
         ),
     ]
@@ -333,7 +349,9 @@ class ReadOptions(Delimited, total=False):
     format: Annotated[
         str | None,
         Option(
-            "parquet, jsonl, csv, tsv, arrow, npy, npz, text (a file is an item) or lines (a line is).", panel=READING
+            "parquet, jsonl, csv, tsv, arrow, npy, npz, text (a file is an item) or lines (a line is).",
+            suggested=("parquet", "jsonl", "csv", "tsv", "arrow", "npy", "npz", "text", "lines"),
+            panel=READING,
         ),
     ]
     limit: Annotated[int | None, Option("Read the first N rows only.", check=Whole(1), panel=READING)]
@@ -455,6 +473,7 @@ class NeighborsOptions(
             "jaccard, weighted-jaccard, containment, cosine, dot, hamming, euclidean, manhattan or lr:R; "
             "by default what the items suggest.",
             check=allowed.text,
+            suggested=_MEASURES,
         ),
     ]
     distance: Annotated[
@@ -499,6 +518,7 @@ class TuneOptions(Columns, VectorColumn, SetColumn, ItemOptions, ReadOptions, Ru
         Option(
             "Shingles to try, word:K or char:K; by default some that suit the length of the texts.",
             check=allowed.names,
+            suggested=_SHINGLES,
             typed=list[str] | None,
         ),
     ]
@@ -507,6 +527,7 @@ class TuneOptions(Columns, VectorColumn, SetColumn, ItemOptions, ReadOptions, Ru
         Option(
             "jaccard, weighted-jaccard, containment, cosine or hamming; by default what the items suggest.",
             check=allowed.text,
+            suggested=("jaccard", "weighted-jaccard", "containment", "cosine", "hamming"),
         ),
     ]
     normalize: Normalize

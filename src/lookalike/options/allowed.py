@@ -13,6 +13,7 @@ from numbers import Integral, Real
 from typing import Any
 
 from lookalike.errors import OptionError
+from lookalike.wording.phrases import did_you_mean
 
 __all__ = ["Check", "Choice", "Number", "Whole", "delimiter", "distance", "flag", "name", "names", "similarity", "text"]
 
@@ -63,7 +64,8 @@ class Choice:
 
     def __call__(self, option: str, value: Any) -> str:
         if value not in self.words:
-            raise OptionError(f"{option} is {value!r}: it must be one of {', '.join(self.words)}")
+            near = did_you_mean(str(value), self.words)
+            raise OptionError(f"{option} is {value!r}: it must be one of {', '.join(self.words)}{near}")
         return str(value)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-__all__ = ["counted", "measure_words"]
+from collections.abc import Iterable, Mapping
+
+__all__ = ["counted", "did_you_mean", "measure_words", "nearest_word"]
 
 _NAMES = {"weighted-jaccard": "weighted Jaccard"}
 _NAMES |= {name.lower(): name for name in ("Euclidean", "Hamming", "Jaccard", "Manhattan")}
@@ -11,6 +13,21 @@ _NAMES |= {name.lower(): name for name in ("Euclidean", "Hamming", "Jaccard", "M
 def counted(number: int, noun: str) -> str:
     """The number with its noun: 1 pair, 2,000 pairs."""
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def nearest_word(given: str, known: Iterable[str], called: Mapping[str, str] | None = None) -> str | None:
+    """The word that somebody had in mind: what others call so, or what comes near; None where nothing does."""
+    from difflib import get_close_matches  # few runs go wrong
+
+    known, plain = list(known), given.strip().lower()
+    other = (called or {}).get(plain)
+    return other if other in known else next(iter(get_close_matches(plain, known, n=1)), None)
+
+
+def did_you_mean(given: str, known: Iterable[str], called: Mapping[str, str] | None = None) -> str:
+    """The same as the end of an error."""
+    found = nearest_word(given, known, called)
+    return "" if found is None else f"; did you mean {found!r}?"
 
 
 def measure_words(measure: str, told_as: str = "") -> str:
