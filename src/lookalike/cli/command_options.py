@@ -40,6 +40,7 @@ from lookalike.options.option_table import (
 )
 
 __all__ = [
+    "ARGUMENTS",
     "ClustersCommand",
     "CompareCommand",
     "DedupCommand",
@@ -420,7 +421,8 @@ class IndexBackupCommand(IndexArgument, Quiet, total=False):
     to: Annotated[Path, Option("The folder of the copy.", default=..., metavar="TO")]
 
 
-_ARGUMENTS = ("inputs", "a", "b", "run", "index", "ids", "text", "to")
+# Parameters without a name.
+ARGUMENTS = ("inputs", "a", "b", "run", "index", "ids", "text", "to")
 # What is the same for all commands stands last.
 _LAST = ("overwrite", "dry_run", "quiet", "json")
 
@@ -459,7 +461,7 @@ def _parameter(entry: Entry) -> Parameter:
         kind = words if default is not None else words | None
         default = None if default is None else words(default)
     meaning = f"{option.meaning} {option.on_command}".rstrip()
-    if entry.name in _ARGUMENTS:
+    if entry.name in ARGUMENTS:
         shown: Any = typer.Argument(metavar=option.metavar, help=meaning, show_default=False)
     else:
         long = f"--{entry.name.replace('_', '-')}"

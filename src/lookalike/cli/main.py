@@ -26,7 +26,7 @@ from lookalike.cli.plain_values import PlainCommand, PlainGroup
 from lookalike.errors import LookalikeError
 from lookalike.wording.printable import printable
 
-__all__ = ["app", "main", "run"]
+__all__ = ["COMMANDS", "app", "main", "run"]
 
 # Arrow's allocator gives every freed batch back to the system within 10 ms, and the next one is paged in anew: a tenth
 # of a run. Read when Arrow is loaded; memory is given back at the end of each stage instead.
@@ -40,7 +40,7 @@ _UsageError: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__na
 
 
 # In the order of the help; each is the function of a module of its own.
-_COMMANDS = ("dedup", "pairs", "clusters", "neighbors", "tune", "index", "serve", "compare", "plan", "report", "demo")
+COMMANDS = ("dedup", "pairs", "clusters", "neighbors", "tune", "index", "serve", "compare", "plan", "report", "demo")
 _MARKUP: Literal["markdown"] = "markdown"
 
 
@@ -73,7 +73,7 @@ class _Commands(PlainGroup):
 
     def __init__(self, **how: Any) -> None:
         super().__init__(**how)
-        self.commands: Any = dict.fromkeys(_COMMANDS)
+        self.commands: Any = dict.fromkeys(COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name == "index" and self.commands[cmd_name] is None:
@@ -221,7 +221,7 @@ def _unknown_option(error: Any) -> str | None:
     known = {each.removeprefix("--") for one in error.ctx.command.params for each in one.opts if each[:2] == "--"}
     options = [each.replace("-", "_") for each in known]
     close = meant(given, options)
-    elsewhere = [name for name in _COMMANDS if error.option_name in _spelled(name)]
+    elsewhere = [name for name in COMMANDS if error.option_name in _spelled(name)]
     if elsewhere and given not in (close or ""):
         return f"{told} here; {' and '.join(elsewhere)} {'has' if len(elsewhere) == 1 else 'have'} it"
     return told if close is None else f"{told}; did you mean --{close.replace('_', '-')}?"
