@@ -27,7 +27,6 @@ from lookalike.engines.packed.unfold_stage import WHOLE
 from lookalike.engines.planning import plan_run
 from lookalike.io import open_source
 from lookalike.items.collection import open_collection
-from lookalike.measure_table import form_named
 from lookalike.report.certificate import certify
 from lookalike.report.plain_data import certificate_of
 from lookalike.report.plain_data import compared as what_is_compared
@@ -58,7 +57,7 @@ def packed_job(
     config = make_config(**options)
     other = None if against is None else open_source(against)
     collection = open_collection(open_source(table), other, config)
-    config = replace(config, measure=config.measure or form_named(collection.items.form).measure)
+    config = config.for_items(collection.items.form, collection.items.dimensions)
     carrier, frequencies = OneProcess(folder), None
     if collection.items.recipe.needs_frequencies:
         rows = [(collection.items, numbered(table, [len(table) // 3]))]

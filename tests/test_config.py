@@ -30,8 +30,8 @@ from lookalike.shingle import Shingle, parse_normalize, parse_shingle
         ({"measure": "l2"}, "measure is 'l2': it must be one of"),
         ({"measure": "euclidean", "max_distance": 0}, "max_distance is 0: it must be above 0"),
         ({"measure": "euclidean", "threshold": 0.5}, "threshold does not go with euclidean, which is a distance"),
-        ({"measure": "cosine", "max_distance": 0.5}, "max_distance does not go with cosine, which is a similarity"),
-        ({"max_distance": 0.5}, "max_distance goes with a distance: give measure (--measure), for example euclidean"),
+        ({"measure": "containment", "max_distance": 0.5}, "max_distance does not go with containment, which is a sim"),
+        ({"max_distance": 0.5}, "max_distance goes with a measure: give measure (--measure), for example hamming"),
         (
             {"measure": "cosine", "exact": True},
             "exact finds identical items only: it does not go with measure='cosine'",

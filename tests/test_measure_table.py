@@ -31,7 +31,10 @@ CASES = [(name, form) for name in NAMES for form in measure_named(name).forms]
 
 
 def config_of(name: str) -> Config:
-    return make_config(measure=name, max_distance=1.0 if measure_named(name).is_distance else None)
+    traits = measure_named(name)
+    return make_config(
+        measure=name, max_distance=1.0 if traits.is_distance else None, threshold=2.0 if traits.boundless else None
+    )
 
 
 @pytest.mark.parametrize(("name", "form"), CASES)
@@ -53,12 +56,16 @@ def test_what_has_slots_has_a_family_and_can_be_planned(name: str) -> None:
     found = plan(limit, 0.9, items=10_000, measure=name, exhaustive=traits.slots is Slots.NONE)
     assert found.joined == (traits.planned_by is PlannedBy.JOIN)
     assert (found.bands > 0) == (traits.slots is not Slots.NONE)
+    assert not (traits.boundless and traits.is_distance)
     assert (name in FAMILIES) == (traits.slots is not Slots.NONE and not traits.is_distance)
     assert found.is_distance == traits.is_distance
 
 
 def test_the_least_similarity_is_that_of_opposite_vectors() -> None:
-    assert [name for name in NAMES if measure_named(name).least < 0.0] == ["cosine"]
+    assert [(name, measure_named(name).least) for name in NAMES if measure_named(name).least < 0.0] == [
+        ("cosine", -1.0),
+        ("dot", -math.inf),
+    ]
     background = np.array([-1.0, 0.1]), np.array([0.5, 0.5])
     assert plan(0.8, 0.9, measure="cosine", background=background).bands
 

@@ -106,7 +106,7 @@ def test_a_command_takes_what_the_function_takes(verb: str) -> None:
 
 
 def test_every_field_of_a_configuration_is_an_option_or_derived_from_some() -> None:
-    derived = {"columns", "against_columns", "form", "compared", "verify_text", "exact_normalized", "of_text"}
+    derived = {"columns", "against_columns", "form", "compared", "verify_text", "exact_normalized", "of_text", "whole"}
     names = {field.name for field in fields(Config)}
     assert names - derived <= set(entries(ConfigOptions))
     # These become `columns`, `against_columns`, `form`, `compared` and `shingle`.
@@ -215,5 +215,5 @@ def test_an_option_of_others_or_a_slip_is_told_what_it_is_called_here(unknown: s
 
 def test_what_others_call_an_option_is_none_of_ours() -> None:
     ours = {name for table in COMMANDS.values() for name in entries(table)}
-    assert {name for name in _MEANT if name in ours and _MEANT[name] != name} <= {"neighbors"}
+    assert {name for name in _MEANT if name in ours and _MEANT[name] != name} <= {"neighbors", "distance"}
     assert set(_MEANT.values()) <= ours

@@ -17,7 +17,7 @@ from lookalike.config import Config, make_config
 from lookalike.engines.local.pipeline import Found, find
 from lookalike.engines.local.sampled_plan import plan_for
 from lookalike.errors import InputError, OptionError
-from lookalike.io import Source, open_source
+from lookalike.io import Source, check_delimiter, open_source
 from lookalike.io.input_options import InputOptions, edges_of
 from lookalike.io.source import batch_bytes_for
 from lookalike.options import (
@@ -27,6 +27,7 @@ from lookalike.options import (
     NeighborsOptions,
     PairsOptions,
     TuneOptions,
+    allowed,
 )
 from lookalike.options.allowed import span_words
 from lookalike.options.option_table import check_names, checked, entries, takes
@@ -138,10 +139,13 @@ def neighbors(items: Any, queries: Any = None, **options: Unpack[NeighborsOption
     """
     check_names("neighbors", NeighborsOptions, options)
     values = checked(NeighborsOptions, options)
-    reading = {name: values.pop(name) for name in ("format", "limit")} | {"skip_bad": values["skip_bad"]}
+    names = ("format", "delimiter", "limit")
+    reading = {name: values.pop(name) for name in names} | {"skip_bad": values["skip_bad"]}
     other = None if queries is None else open_source(_rows(queries, values["compare"]), **reading)
+    source = open_source(_rows(items, values["compare"]), **reading)
+    check_delimiter(reading["delimiter"], source, other)
     progress = values.pop("progress") or SILENT
-    return find_neighbors(open_source(_rows(items, values["compare"]), **reading), other, values, progress)
+    return find_neighbors(source, other, values, progress)
 
 
 @takes(TuneOptions)
@@ -164,15 +168,17 @@ def tune(items: Any, **options: Unpack[TuneOptions]) -> Tuning:
     check_names("tune", TuneOptions, options)
     values = checked(TuneOptions, options)
     values["limit"] = values["limit"] or TUNED_ROWS
-    reading = {name: values[name] for name in ("format", "limit", "skip_bad")}
+    reading = {name: values[name] for name in ("format", "delimiter", "limit", "skip_bad")}
     rows, against = (_rows(each, values["compare"]) for each in (items, values["against"]))
     other = None if against is None else open_source(against, **reading)
-    return find_tuning(open_source(rows, **reading), other, values, values["progress"] or SILENT)
+    source = open_source(rows, **reading)
+    check_delimiter(values["delimiter"], source, other)
+    return find_tuning(source, other, values, values["progress"] or SILENT)
 
 
 def edges(
     items: Any, of: str, by: str, weight: str | None = None, *, undirected: bool = False, negative: bool = False,
-    format: str | None = None, skip_bad: bool = False, limit: int | None = None,
+    format: str | None = None, delimiter: str | None = None, skip_bad: bool = False, limit: int | None = None,
 ) -> Source:  # fmt: skip
     """Items from rows (of, by[, weight]): each value of the column `of` with the values of `by` that stand beside it.
 
@@ -184,7 +190,9 @@ def edges(
     >>> lookalike.pairs(lookalike.edges(pyarrow.table(bought), "user", "item")).table.to_pylist()
     [{'a': 'ann', 'b': 'bob', 'similarity': 1.0}]
     """
-    rows = open_source(items, format=format, skip_bad=skip_bad, limit=limit)
+    delimiter = None if delimiter is None else allowed.delimiter("delimiter", delimiter)
+    rows = open_source(items, format=format, delimiter=delimiter, skip_bad=skip_bad, limit=limit)
+    check_delimiter(delimiter, rows)
     return edges_of(
         rows, ",".join(filter(None, (of, by, weight))), InputOptions(undirected=undirected, negative=negative)
     )
@@ -271,11 +279,14 @@ def _configured(options: Mapping[str, Any]) -> Config:
 def _opened(items: Any, config: Config, given: Mapping[str, Any], against: Any) -> tuple[Source, Source | None]:
     """The input, and the other collection if there is one."""
     reading = {
-        "format": given["format"], "skip_bad": config.skip_bad, "memory": config.memory, "threads": config.threads,
+        "format": given["format"], "delimiter": given["delimiter"], "skip_bad": config.skip_bad,
+        "memory": config.memory, "threads": config.threads,
         "batch_bytes": batch_bytes_for(config.memory, config.threads),
     }  # fmt: skip
     other = None if against is None else open_source(_rows(against, config.compare), **reading)
-    return open_source(_rows(items, config.compare), **reading, limit=given["limit"]), other
+    source = open_source(_rows(items, config.compare), **reading, limit=given["limit"])
+    check_delimiter(given["delimiter"], source, other)
+    return source, other
 
 
 def _find(verb: str, table: Any, items: Any, options: Mapping[str, Any], index: IndexRun | None = None) -> Found:

@@ -9,17 +9,18 @@ import contextlib
 import os
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Unpack, cast
 
 from lookalike.budget import Budget, Limits
 from lookalike.compared_fields import ComparedField, parse_fields
 from lookalike.errors import OptionError
-from lookalike.measure_table import FIELDS, check_measure, form_named, measure_named
+from lookalike.measure_table import FIELDS, Complement, check_measure, form_named, measure_named
 from lookalike.options import ConfigOptions, allowed
+from lookalike.options.allowed import Number
 from lookalike.options.option_table import check_names, checked, choices, entries
-from lookalike.scale import Scale
+from lookalike.scale import Scale, left_of_one
 from lookalike.shingle import Shingle, parse_shingle
 
 __all__ = ["UNITS", "WEIGHTS", "Config", "check_options", "make_config"]
@@ -87,6 +88,8 @@ class Config:
     exact_normalized: bool
     # The options that were given and that only text has a use for.
     of_text: tuple[str, ...]
+    # Where similarities are told as distances: that of two items without anything in common (`scale.py`).
+    whole: float | None
 
     @property
     def compare(self) -> list[str] | None:
@@ -100,9 +103,33 @@ class Config:
         """What makes two items alike."""
         if self.exact or self.measure is None:
             return Scale("jaccard", self.threshold)
-        limit = self.max_distance if measure_named(self.measure).is_distance else self.threshold
-        assert limit is not None, "a distance has its largest"
-        return Scale(self.measure, limit)
+        if not measure_named(self.measure).is_distance:
+            if self.whole is None and self.max_distance is not None:
+                raise OptionError(f"max_distance of {self.measure} counts bits, and only items tell of how many")
+            return Scale(self.measure, self.threshold, self.whole)
+        assert self.max_distance is not None, "a distance has its largest"
+        return Scale(self.measure, self.max_distance)
+
+    def for_items(self, form: str, dimensions: int | None) -> Config:
+        """The same for items of this form and so many parts each, now that they are known."""
+        config = replace(self, measure=self.measure or form_named(form).measure)
+        assert config.measure is not None
+        if measure_named(config.measure).complement is not Complement.PARTS or self.max_distance is None:
+            return config
+        parts = dimensions or 1
+        if self.max_distance >= parts:
+            raise OptionError(f"max_distance is {self.max_distance:g}: strings of {parts} bits never differ in more")
+        return replace(config, threshold=(parts - self.max_distance) / parts, whole=float(parts))
+
+    def told_as_distances(self, dimensions: int | None) -> Config:
+        """The same, similarities being told as distances."""
+        scale = self.scale
+        if scale.is_distance:
+            return self
+        complement = scale.traits.complement
+        if complement is Complement.NONE:
+            raise OptionError(f"distance (--distance): {scale.measure} has none, only similarities")
+        return replace(self, whole=float(dimensions or 1) if complement is Complement.PARTS else 1.0)
 
     @property
     def span(self) -> int | None:
@@ -127,9 +154,13 @@ def make_config(**given: Unpack[ConfigOptions]) -> Config:
     _check_together(options)
     form, columns, compared = _items(options)
     threshold, verify, memory = options["threshold"], options["verify"], options["memory"]
+    measure = FIELDS if options["compare"] is not None else _measure(options)
+    complement = Complement.NONE if measure is None else measure_named(measure).complement
+    by_share = options["max_distance"] is not None and complement is Complement.SHARE
     derived = {
-        "measure": FIELDS if options["compare"] is not None else _measure(options),
-        "threshold": 0.8 if threshold is None else threshold,
+        "measure": measure,
+        "threshold": left_of_one(options["max_distance"] or 0.0) if by_share else threshold or 0.8,
+        "whole": 1.0 if by_share else None,
         "shingle": _shingle(options),
         "verify": "exact" if verify == "text" else verify,
         "verify_text": verify == "text",
@@ -221,26 +252,46 @@ def _measure(options: ConfigOptions) -> str | None:
     name, max_distance = options["measure"], options["max_distance"]
     if name is None:
         if max_distance is not None:
-            raise OptionError("max_distance goes with a distance: give measure (--measure), for example euclidean")
+            raise OptionError("max_distance goes with a measure: give measure (--measure), for example hamming")
         measure = None
     else:
         measure = check_measure(name)
         if options["exact"]:
             raise OptionError(f"exact finds identical items only: it does not go with measure={name!r}")
         _check_limit(measure, options["threshold"], max_distance)
+    if options["threshold"] is not None and (measure is None or not measure_named(measure).boundless):
+        Number(above=0, up_to=1)("threshold", options["threshold"])
     if options["weights"] is not None and (measure is None or not measure_named(measure).weighs):
         raise OptionError("weights go with a measure that weighs: measure (--measure) weighted-jaccard or cosine")
     return measure
 
 
 def _check_limit(measure: str, threshold: float | None, max_distance: float | None) -> None:
-    if not measure_named(measure).is_distance:
+    traits = measure_named(measure)
+    if not traits.is_distance:
         if max_distance is not None:
-            raise OptionError(f"max_distance does not go with {measure}, which is a similarity: give threshold")
+            _check_complement(measure, threshold, max_distance)
+        if traits.boundless and threshold is None:
+            raise OptionError(f"{measure} needs threshold (--threshold), the least product that counts as alike")
     elif threshold is not None:
         raise OptionError(f"threshold does not go with {measure}, which is a distance: give max_distance")
     elif max_distance is None:
         raise OptionError(f"{measure} needs max_distance (--max-distance), the largest distance that counts as alike")
+    elif max_distance == 0.0:
+        raise OptionError("max_distance is 0: it must be above 0; to find identical items there is exact")
+
+
+def _check_complement(measure: str, threshold: float | None, max_distance: float) -> None:
+    """Refuse a distance that a similarity does not have."""
+    complement = measure_named(measure).complement
+    if complement is Complement.NONE:
+        raise OptionError(f"max_distance does not go with {measure}, which is a similarity: give threshold")
+    if threshold is not None:
+        raise OptionError("threshold and max_distance both say what is alike: give one of them")
+    if complement is Complement.PARTS and not max_distance.is_integer():
+        raise OptionError(f"max_distance is {max_distance:g}: of {measure} it is how many bits may differ, such as 3")
+    if complement is Complement.SHARE and max_distance >= 1.0:
+        raise OptionError(f"max_distance is {max_distance:g}: of {measure} it must be below 1, as 1 - similarity is")
 
 
 def _shingle(options: ConfigOptions) -> Shingle:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from enum import Enum, auto
 
 from lookalike.errors import OptionError
+from lookalike.wording.phrases import did_you_mean
 
 __all__ = [
     "DISTANCES",
@@ -22,6 +23,7 @@ __all__ = [
     "SEARCHED",
     "SIMILARITIES",
     "AuditKind",
+    "Complement",
     "FormTraits",
     "MeasureTraits",
     "PlannedBy",
@@ -65,6 +67,14 @@ class Rounding(Enum):
     QUOTIENT = auto()
 
 
+class Complement(Enum):
+    """What the distance of two items counts that a similarity leaves of 1, for those who ask by distance."""
+
+    NONE = auto()  # nobody speaks of one
+    SHARE = auto()  # 1 - similarity
+    PARTS = auto()  # the parts of both in which they differ
+
+
 class PlannedBy(Enum):
     """What bands and rows are chosen by."""
 
@@ -95,10 +105,12 @@ class MeasureTraits:
         audit: how its results are audited.
         reluctant: the forms among them that are meant only where there is nothing else, such as a vector by Jaccard.
         order: r of an Lr distance; None for a similarity.
+        complement: of a similarity, what a distance counts.
         directed: whether a pair has a direction, the smaller item being inside the larger one.
         rounding: what float32 may change of a score.
         weighs: whether elements have weights, so that those of texts must be weighed.
         least: the lowest similarity that there is.
+        boundless: whether there is no largest one: the limit must be said, and of two identical items it is not known.
         literal: whether it can be told from what items are made of, without any hash (`verify="text"`).
         scaled: whether vectors count by their direction alone, and one of zeros therefore not at all.
         searched: whether the nearest items of a query can be searched for.
@@ -112,10 +124,12 @@ class MeasureTraits:
     audit: AuditKind
     reluctant: tuple[str, ...] = ()
     order: float | None = None
+    complement: Complement = Complement.NONE
     directed: bool = False
     rounding: Rounding = Rounding.NOTHING
     weighs: bool = False
     least: float = 0.0
+    boundless: bool = False
     literal: bool = False
     scaled: bool = False
     searched: bool = False
@@ -146,24 +160,32 @@ def _distance(name: str, order: float, component_ns: float, *, searched: bool = 
 
 _COSINE = MeasureTraits(
     "cosine", ("vectors", "bags", "text"), Slots.SIGNS, PlannedBy.SAMPLE, AuditKind.ROWS,
-    rounding=Rounding.ANGLE, weighs=True, least=-1.0, scaled=True, searched=True, component_ns=0.0046,
+    complement=Complement.SHARE, rounding=Rounding.ANGLE, weighs=True, least=-1.0, scaled=True, searched=True,
+    component_ns=0.0046,
 )  # fmt: skip
 
 _SIMILARITIES = (
     MeasureTraits(
         "jaccard", _SETS, Slots.MINHASH, PlannedBy.OPTIONS, AuditKind.INDEX, reluctant=("columns", "bags"),
-        literal=True,
+        complement=Complement.SHARE, literal=True,
     ),
     MeasureTraits(
         "weighted-jaccard", ("bags", "text"), Slots.WEIGHTED_MINHASH, PlannedBy.SAMPLE,
-        AuditKind.OVERLAP, rounding=Rounding.QUOTIENT, weighs=True,
+        AuditKind.OVERLAP, complement=Complement.SHARE, rounding=Rounding.QUOTIENT, weighs=True,
     ),
     MeasureTraits(
         "containment", _SETS, Slots.NONE, PlannedBy.JOIN, AuditKind.OVERLAP,
         reluctant=("columns", "bags"), directed=True, literal=True,
     ),
     _COSINE,
-    MeasureTraits("hamming", ("bits",), Slots.SAMPLED_BITS, PlannedBy.SAMPLE, AuditKind.ROWS),
+    # Products depend on lengths, so that no slot agrees more often where they are larger: all pairs are compared.
+    MeasureTraits(
+        "dot", ("vectors",), Slots.NONE, PlannedBy.SAMPLE, AuditKind.ROWS, rounding=Rounding.QUOTIENT, least=-math.inf,
+        boundless=True, searched=True, component_ns=_COSINE.component_ns,
+    ),
+    MeasureTraits(
+        "hamming", ("bits",), Slots.SAMPLED_BITS, PlannedBy.SAMPLE, AuditKind.ROWS, complement=Complement.PARTS
+    ),
 )  # fmt: skip
 _DISTANCES = (
     # Products of bytes; a kernel of its own; and of other orders a power of each component.
@@ -186,6 +208,12 @@ _OF_BAGS = {"cosine": replace(_COSINE, slots=Slots.SPARSE_SIGNS, audit=AuditKind
 SIMILARITIES = tuple(each.name for each in _SIMILARITIES)
 DISTANCES = tuple(each.name for each in _DISTANCES)
 MEASURES = (*SIMILARITIES, *DISTANCES, "lr:R")
+# What others call them.
+_CALLED = {
+    "l1": "manhattan", "cityblock": "manhattan", "l2": "euclidean", "linf": "lr:inf", "chebyshev": "lr:inf",
+    "minkowski": "lr:R", "cos": "cosine", "angular": "cosine", "ip": "dot", "inner-product": "dot", "product": "dot",
+    "tanimoto": "jaccard", "minhash": "jaccard", "overlap": "containment", "simhash": "cosine", "bits": "hamming",
+}  # fmt: skip
 # Those by which the nearest items of a query can be searched for.
 SEARCHED = tuple(each.name for each in _TABLE.values() if each.searched)
 
@@ -214,7 +242,8 @@ def _order(name: str, plain: str | None = None) -> float:
     """R of a distance that is named as lr:R."""
     plain = name if plain is None else plain
     if not plain.startswith("lr:"):
-        raise OptionError(f"measure is {name!r}: it must be one of {', '.join(MEASURES)}")
+        near = did_you_mean(plain, (*MEASURES, "lr:inf"), _CALLED)
+        raise OptionError(f"measure is {name!r}: it must be one of {', '.join(MEASURES)}{near}")
     try:
         order = float(plain[3:])
     except ValueError:

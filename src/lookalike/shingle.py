@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from lookalike.errors import OptionError
+from lookalike.wording.phrases import did_you_mean
 
 __all__ = ["NORMALIZATIONS", "Shingle", "parse_normalize", "parse_shingle"]
 
@@ -65,5 +66,6 @@ def parse_normalize(names: Iterable[str] | str) -> frozenset[str]:
     chosen = frozenset(name.strip() for name in listed) - {"none", ""}
     unknown = sorted(chosen - set(NORMALIZATIONS))
     if unknown:
-        raise OptionError(f"normalize is {unknown[0]!r}: it must be among {', '.join(NORMALIZATIONS)}, or none")
+        near = did_you_mean(unknown[0], (*NORMALIZATIONS, "none"))
+        raise OptionError(f"normalize is {unknown[0]!r}: it must be among {', '.join(NORMALIZATIONS)}, or none{near}")
     return chosen

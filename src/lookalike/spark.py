@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from lookalike.config import Config, make_config
 from lookalike.errors import OptionError
-from lookalike.options import ClustersOptions, ConfigOptions, DedupOptions, PairsOptions
+from lookalike.options import ClustersOptions, ConfigOptions, DedupOptions, PairsOptions, allowed
 from lookalike.options.option_table import check_names, checked, entries
 
 if TYPE_CHECKING:
@@ -26,17 +26,21 @@ if TYPE_CHECKING:
 __all__ = ["clusters", "dedup", "files", "pairs"]
 
 
-def files(session: SparkSession, *addresses: str, format: str | None = None) -> SparkFiles:
+def files(
+    session: SparkSession, *addresses: str, format: str | None = None, delimiter: str | None = None
+) -> SparkFiles:
     """Files for a verb, in the place of a DataFrame: items have the numbers that the local engine gives them.
 
     Args:
         session: who reads them; classic or Connect.
         addresses: files, patterns, and folders with all that is below them, as Spark finds them (s3://…).
         format: parquet, jsonl, csv, tsv or lines; by their endings if None.
+        delimiter: what parts the cells of CSV; what the header of the first file tells if None.
     """
     from lookalike.engines.spark.spark_files import SparkFiles
 
-    return SparkFiles(session, addresses, format)
+    delimiter = None if delimiter is None else allowed.delimiter("delimiter", delimiter)
+    return SparkFiles(session, addresses, format, delimiter)
 
 
 def pairs(
@@ -116,7 +120,7 @@ def _config(verb: str, table: Any, options: Mapping[str, Any]) -> Config:
     """The configuration of options; those that only reading of files has are refused."""
     check_names(verb, table, options)
     checked(table, options)
-    for name in ("format", "limit", "progress", "memory", "threads"):
+    for name in ("format", "delimiter", "limit", "progress", "memory", "threads"):
         if options.get(name) is not None:
             raise OptionError(f"{name} is for runs on one machine: Spark sees to that, leave it out")
     for name in ("add", "replace", "payload"):

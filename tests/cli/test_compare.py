@@ -105,7 +105,7 @@ def test_items_of_a_run_are_compared_as_the_run_did(run: Run, tmp_path: Path) ->
     assert "(the items are identical)" in shown.out
     assert "'9' is no id of column 'id'" in run("compare", "--of", tmp_path / "named", "0", "9").error
     assert "has no items 'x' and '1'" in run("compare", "--of", tmp_path / "numbered", "x", "1").error
-    assert "leave out --id and --column" in run("compare", "--of", tmp_path / "named", "0", "7", "--id", "id").error
+    assert "leave out --id, --column" in run("compare", "--of", tmp_path / "named", "0", "7", "--id", "id").error
 
 
 def test_items_of_a_collection_are_found_by_their_ids_or_rows(run: Run, tmp_path: Path) -> None:

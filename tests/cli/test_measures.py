@@ -54,7 +54,7 @@ def test_distances_have_their_own_limit_and_column(run: Run, here: Path) -> None
     for arguments, message in (
         (["--measure", "euclidean"], "euclidean needs max_distance"),
         (["--measure", "euclidean", "-t", "0.5"], "threshold does not go with euclidean"),
-        (["--max-distance", "1"], "max_distance goes with a distance"),
+        (["--max-distance", "1"], "max_distance goes with a measure"),
         (["--measure", "nearness"], "measure is 'nearness': it must be one of jaccard"),
     ):
         done = run("pairs", "base.npy", *arguments)

@@ -13,6 +13,7 @@ import typer
 from typer.core import TyperCommand
 
 from lookalike.cli.plain_values import PlainCommand
+from lookalike.errors import OptionError
 
 LINES = {
     "dedup": [
@@ -56,6 +57,9 @@ def test_values_are_what_typer_would_make_of_them(name: str, line: list[str]) ->
         assert {key: (kind.__name__, value) for key, (kind, value) in mine.items()} == {
             key: (kind.__name__, value) for key, (kind, value) in theirs.items()
         }
+    elif theirs[0] is typer.BadParameter:
+        # What Typer refuses is refused, in words that say what is allowed.
+        assert mine[0] is OptionError and ": it must be " in mine[1]
     else:
         assert mine == theirs
 

@@ -85,6 +85,15 @@ def test_items_that_cannot_be_compared_are_identical_to_nothing() -> None:
     found = represent_batch(pa.array([[0.0, 0.0], [1.0, 0.0], [0.0, 0.0]]), None, recipe)
     assert [place for place, _ in found.bad] == [0, 2]
     assert np.array_equal(found.fingerprints[0], found.fingerprints[2])
-    apart = set_apart(found, np.arange(3))
+    apart = set_apart(found, np.arange(3), recipe)
     assert len(np.unique(apart.fingerprints, axis=0)) == 3
     assert np.array_equal(apart.fingerprints[1], found.fingerprints[1])
+
+
+def test_copies_that_may_be_below_the_limit_are_told_apart_by_their_numbers_and_what_they_hold() -> None:
+    recipe = recipe_of(make_config(measure="dot", threshold=1.0), "vectors", 2)
+    found = represent_batch(pa.array([[0.5, 0.0], [0.5, 0.0], [0.0, 1.0]]), None, recipe)
+    assert np.array_equal(found.fingerprints[0], found.fingerprints[1])
+    first, second = (set_apart(found, np.arange(3) + first, recipe).fingerprints for first in (0, 1))
+    assert len(np.unique(first, axis=0)) == 3
+    assert np.array_equal(first[1], second[0]) and not np.array_equal(first[2], second[1])

@@ -109,6 +109,11 @@ def cosine(x: Sequence[float], y: Sequence[float]) -> float:
     return 1.0 if found >= 1 - 2**-45 else found
 
 
+def inner_product(x: Sequence[float], y: Sequence[float]) -> float:
+    """Σ x_i·y_i: products of float32 are exact, and the sum is rounded once."""
+    return math.fsum(a * b for a, b in zip(x, y, strict=True))
+
+
 def uniform(hashed: int) -> float:
     """The middle of one of 2⁵² equal parts of (0, 1)."""
     return ((hashed >> 12) + 0.5) / 2**52
@@ -147,7 +152,7 @@ def stable_slot(vector: Sequence[float], direction: Sequence[float], start: floa
 def score(measure: str, x: Sequence[float], y: Sequence[float]) -> float:
     """The exact score, larger is nearer: 32 running sums, halves added to halves, then what fills no 32 one by one."""
     terms = [
-        {"cosine": a * b, "euclidean": (a - b) * (a - b), "manhattan": abs(a - b)}[measure]
+        {"cosine": a * b, "dot": a * b, "euclidean": (a - b) * (a - b), "manhattan": abs(a - b)}[measure]
         for a, b in zip(x, y, strict=True)
     ]
     whole = len(terms) // 32 * 32
@@ -159,7 +164,7 @@ def score(measure: str, x: Sequence[float], y: Sequence[float]) -> float:
         sums = [a + b for a, b in zip(sums[:half], sums[half:], strict=True)]
     for term in terms[whole:]:
         sums[0] += term
-    if measure == "cosine":
+    if measure in ("cosine", "dot"):
         return sums[0]
     return -math.sqrt(sums[0]) if measure == "euclidean" else -sums[0]
 

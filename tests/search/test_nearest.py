@@ -34,7 +34,7 @@ def recall(found: NDArray[np.int64], truth: NDArray[np.int64]) -> float:
     return float(np.mean([len(set(a) & set(b)) / len(b) for a, b in zip(found.tolist(), truth.tolist(), strict=True)]))
 
 
-@pytest.mark.parametrize("measure", ["cosine", "euclidean", "manhattan"])
+@pytest.mark.parametrize("measure", ["cosine", "dot", "euclidean", "manhattan"])
 def test_an_exact_search_is_the_twin_s(measure: str) -> None:
     vectors = made(300, 20, 2)
     ids, scores = Nearest(vectors, measure, threads=2).search(vectors[:10], 7)
@@ -49,15 +49,15 @@ def test_an_exact_search_is_the_twin_s(measure: str) -> None:
         assert list(zip(ids[q].tolist(), scores[q].tolist(), strict=True)) == expected[:7]
 
 
-@pytest.mark.parametrize("asked", [0.8, 0.95])
+@pytest.mark.parametrize(("measure", "asked"), [("cosine", 0.8), ("cosine", 0.95), ("dot", 0.8)])
 def test_a_plan_by_bits_reaches_its_recall_on_queries_it_has_not_seen(
-    items: F32, asked: float, monkeypatch: pytest.MonkeyPatch
+    items: F32, measure: str, asked: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Exact scans are made dear, so that bits are chosen for these few items."""
-    monkeypatch.setitem(nearest._COMPONENT, "cosine", 1.0)
+    monkeypatch.setitem(nearest._COMPONENT, measure, 1.0)
     queries = made(1_000, 256, 3)
-    truth, exact_scores = Nearest(items).search(queries, 10)
-    searched = Nearest(items, recall=asked, threads=2)
+    truth, exact_scores = Nearest(items, measure).search(queries, 10)
+    searched = Nearest(items, measure, recall=asked, threads=2)
     ids, scores = searched.search(queries, 10)
     plan = searched.plan
     assert plan is not None

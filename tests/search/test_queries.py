@@ -19,7 +19,9 @@ QUERIES = RNG.normal(size=(25, 20)).astype(np.float32)
 
 def truth(queries: Any, k: int, measure: str, *, others: bool = False) -> list[list[int]]:
     x, y = queries.astype(np.float64), ITEMS.astype(np.float64)
-    if measure == "cosine":
+    if measure == "dot":
+        scores = x @ y.T
+    elif measure == "cosine":
         scores = (x @ y.T) / np.linalg.norm(x, axis=1)[:, None] / np.linalg.norm(y, axis=1)
     else:
         order = {"euclidean": 2, "manhattan": 1}[measure]
@@ -29,12 +31,12 @@ def truth(queries: Any, k: int, measure: str, *, others: bool = False) -> list[l
     return [row.tolist() for row in np.argsort(-scores, axis=1)[:, :k]]
 
 
-@pytest.mark.parametrize("measure", ["cosine", "euclidean", "manhattan"])
+@pytest.mark.parametrize("measure", ["cosine", "dot", "euclidean", "manhattan"])
 def test_the_nearest_are_those_of_brute_force(measure: str) -> None:
     result = lookalike.neighbors(ITEMS, QUERIES, k=7, recall=1.0, measure=measure)
     assert list(result) == truth(QUERIES, 7, measure)
     assert len(result) == 25
-    column = "similarity" if measure == "cosine" else "distance"
+    column = "similarity" if measure in ("cosine", "dot") else "distance"
     assert result.table.column_names == ["query", "rank", "id", column]
     assert result.table.column("rank").to_pylist() == [*range(1, 8)] * 25
 

@@ -14,17 +14,19 @@ from lookalike.verify import scan
 from lookalike.verify.products import LANES
 from lookalike.verify.scan import (
     COSINE,
+    DOT,
     EUCLIDEAN,
     MANHATTAN,
     Side,
     all_pairs_above,
+    all_pairs_multiplied,
     all_pairs_within,
     top,
 )
 from tests.reference.vectors import best_items, pairs_reaching, score
 
 F32 = NDArray[np.float32]
-CODES = {"cosine": COSINE, "euclidean": EUCLIDEAN, "manhattan": MANHATTAN}
+CODES = {"cosine": COSINE, "dot": DOT, "euclidean": EUCLIDEAN, "manhattan": MANHATTAN}
 
 
 def unit(vectors: NDArray[np.float64]) -> F32:
@@ -92,7 +94,7 @@ def test_a_query_leaves_out_its_own_item() -> None:
     assert np.array_equal(everything[:, 1:], ids)
 
 
-@pytest.mark.parametrize("measure", ["euclidean", "manhattan"])
+@pytest.mark.parametrize("measure", ["dot", "euclidean", "manhattan"])
 @pytest.mark.parametrize("size", [1e-44, 1e-30, 1e30, 1e38])
 def test_numbers_whose_squares_overflow_or_vanish_are_not_lost(measure: str, size: float) -> None:
     rng = np.random.default_rng(4)
@@ -102,7 +104,7 @@ def test_numbers_whose_squares_overflow_or_vanish_are_not_lost(measure: str, siz
     assert (ids.tolist(), scores.tolist()) == expected_top(measure, items, queries, 7)
 
 
-@pytest.mark.parametrize("measure", ["euclidean", "manhattan"])
+@pytest.mark.parametrize("measure", ["dot", "euclidean", "manhattan"])
 def test_vectors_far_from_the_origin_are_told_apart(measure: str) -> None:
     rng = np.random.default_rng(5)
     items = (1000 + rng.normal(size=(200, 30))).astype(np.float32)
@@ -122,6 +124,8 @@ def test_all_pairs_hold_those_of_the_twin_and_none_that_is_clearly_below(
     limit = float(np.quantile(some, 0.6, method="nearest"))
     if measure == "cosine":
         chunks = list(all_pairs_above(vectors, limit, threads))
+    elif measure == "dot":
+        chunks = list(all_pairs_multiplied(vectors, limit, threads))
     else:
         chunks = list(all_pairs_within(vectors, -limit, threads, CODES[measure]))
     found = [pair for left, right in chunks for pair in zip(left.tolist(), right.tolist(), strict=True)]
@@ -137,6 +141,8 @@ def test_all_pairs_are_the_same_in_blocks_of_any_size(measure: str, monkeypatch:
     def pairs(threads: int) -> list[tuple[int, int]]:
         if measure == "cosine":
             chunks = all_pairs_above(vectors, 0.001, threads)
+        elif measure == "dot":
+            chunks = all_pairs_multiplied(vectors, 0.001, threads)
         else:
             chunks = all_pairs_within(vectors, 0.09 if measure == "euclidean" else 0.25, threads, CODES[measure])
         return sorted(pair for left, right in chunks for pair in zip(left.tolist(), right.tolist(), strict=True))
@@ -177,6 +183,8 @@ def test_pairs_of_one_label_are_left_out(measure: str, kinds: int, monkeypatch: 
     for given_labels in (None, labels):
         if measure == "cosine":
             chunks = all_pairs_above(vectors, 0.9, 2, given_labels)
+        elif measure == "dot":
+            chunks = all_pairs_multiplied(vectors, 0.9, 2, given_labels)
         else:
             chunks = all_pairs_within(vectors, 0.8, 2, CODES[measure], given_labels)
         found = {(a, b) for left, right in chunks for a, b in zip(left.tolist(), right.tolist(), strict=True)}

@@ -17,6 +17,7 @@ from lookalike.options import (
     ClustersOptions,
     CollectionOptions,
     DedupOptions,
+    Delimited,
     IndexBuildOptions,
     NeighborsOptions,
     PairsOptions,
@@ -39,6 +40,7 @@ from lookalike.options.option_table import (
 )
 
 __all__ = [
+    "ARGUMENTS",
     "ClustersCommand",
     "CompareCommand",
     "DedupCommand",
@@ -237,7 +239,7 @@ class TuneCommand(InputArguments, TuneOptions, Pictures, Overwriting, Quiet, Jso
     plot: Annotated[Path | None, Option("Write what was seen as a picture, for example tune.svg.")]
 
 
-class PlanCommand(PlanOptions, Overwriting, Json, total=False):
+class PlanCommand(PlanOptions, Delimited, Overwriting, Json, total=False):
     """The options of `lookalike plan`."""
 
     items: Annotated[float, Option("How many items there will be, for example 1e6.", default=1e6)]
@@ -245,7 +247,7 @@ class PlanCommand(PlanOptions, Overwriting, Json, total=False):
     plot: Annotated[Path | None, Option("Write the S-curve as a picture, for example curve.svg.")]
 
 
-class CompareCommand(TextOptions, Quiet, Json, total=False):
+class CompareCommand(TextOptions, Delimited, Quiet, Json, total=False):
     """The options of `lookalike compare`."""
 
     a: Annotated[str, Option("A text file, or - ; with --of an id.", default=..., metavar="A")]
@@ -419,7 +421,8 @@ class IndexBackupCommand(IndexArgument, Quiet, total=False):
     to: Annotated[Path, Option("The folder of the copy.", default=..., metavar="TO")]
 
 
-_ARGUMENTS = ("inputs", "a", "b", "run", "index", "ids", "text", "to")
+# Parameters without a name.
+ARGUMENTS = ("inputs", "a", "b", "run", "index", "ids", "text", "to")
 # What is the same for all commands stands last.
 _LAST = ("overwrite", "dry_run", "quiet", "json")
 
@@ -438,6 +441,18 @@ def command(options: Any) -> Callable[[_Command], _Command]:
     return tell
 
 
+def _completing(option: Option) -> Callable[[str], list[str]] | None:
+    """What a shell asks for the values that begin with what was typed."""
+    if not option.suggested:
+        return None
+
+    def complete(incomplete: str) -> list[str]:
+        before = incomplete[: incomplete.rfind(",") + 1] if option.listed else ""
+        return [each for word in option.suggested if (each := before + word).startswith(incomplete)]
+
+    return complete
+
+
 def _parameter(entry: Entry) -> Parameter:
     option, default = entry.option, entry.option.default
     kind = entry.type if option.typed is ... else option.typed
@@ -446,25 +461,14 @@ def _parameter(entry: Entry) -> Parameter:
         kind = words if default is not None else words | None
         default = None if default is None else words(default)
     meaning = f"{option.meaning} {option.on_command}".rstrip()
-    if entry.name in _ARGUMENTS:
+    if entry.name in ARGUMENTS:
         shown: Any = typer.Argument(metavar=option.metavar, help=meaning, show_default=False)
     else:
         long = f"--{entry.name.replace('_', '-')}"
         spelled = [long] if option.short is None else [option.short] if len(entry.name) == 1 else [option.short, long]
         shown = typer.Option(
             *spelled, help=meaning, show_default=option.stands_for or True, rich_help_panel=option.panel,
-            metavar=option.metavar, envvar=option.envvar, autocompletion=_offering(option.offered),
+            metavar=option.metavar, envvar=option.envvar, autocompletion=_completing(option),
         )  # fmt: skip
     empty = Parameter.empty if default is ... else default
     return Parameter(entry.name, Parameter.KEYWORD_ONLY, default=empty, annotation=Annotated[kind, shown])
-
-
-def _offering(words: tuple[str, ...]) -> Callable[[str], list[str]] | None:
-    """What completes a word that was begun; nothing where there is nothing to offer."""
-    if not words:
-        return None
-
-    def complete(incomplete: str) -> list[str]:
-        return [word for word in words if word.startswith(incomplete)]
-
-    return complete

@@ -31,11 +31,12 @@ def compare(**given: Unpack[CompareCommand]) -> None:
     a, b, lines, quiet = values["a"], values["b"], values["lines"], values["quiet"]
     announce_compiling(quiet)
     shingle, normalize = values["shingle"] or "word:5", values["normalize"]
-    for name in ("id", "column"):
+    for name in ("id", "column", "delimiter"):
         if values[name] is not None and values["of"] is None:
             raise OptionError(f"{name} (--{name}) goes with items of a collection: name it with --of")
     if values["of"] is not None:
-        run, texts = _items(typed(values["of"]), (typed(a), typed(b)), typed(values["id"]), typed(values["column"]))
+        key, column = typed(values["id"]), typed(values["column"])
+        run, texts = _items(typed(values["of"]), (typed(a), typed(b)), key, column, values["delimiter"])
         if run is not None and values["shingle"] is None:
             shingle, normalize = run.options["shingle"], normalize or run.options["normalize"] or "none"
     elif a == b == "-":
@@ -74,7 +75,7 @@ def compare(**given: Unpack[CompareCommand]) -> None:
 
 
 def _items(
-    places: list[str], names: tuple[str, str], id: str | None, columns: list[str] | None
+    places: list[str], names: tuple[str, str], id: str | None, columns: list[str] | None, delimiter: str | None
 ) -> tuple[Run | None, tuple[bytes, bytes]]:
     """The texts of two items of a run, or of the files of a collection; and the run, if it is one."""
     from lookalike.errors import InputError
@@ -82,10 +83,10 @@ def _items(
 
     run = Run.open(places[0]) if len(places) == 1 and (Path(places[0]) / RUN).is_file() else None
     if run is None:
-        found = _of_files(places, names, id, columns)
+        found = _of_files(places, names, id, columns, delimiter)
     else:
-        if id is not None or columns is not None:
-            raise OptionError("a run knows its columns: leave out --id and --column")
+        if any(each is not None for each in (id, columns, delimiter)):
+            raise OptionError("a run knows its columns: leave out --id, --column and --delimiter")
         for option in ("tokens", "html"):
             if run.options[option]:
                 raise OptionError(f"the run was made with {option}, which compare does not know")
@@ -110,15 +111,19 @@ def _of_run(run: Run, names: tuple[str, str]) -> dict[str, bytes]:
     return dict(zip(names, (text.encode("utf-8", "replace") for text in texts), strict=True))
 
 
-def _of_files(places: list[str], names: tuple[str, str], id: str | None, columns: list[str] | None) -> dict[str, bytes]:
+def _of_files(
+    places: list[str], names: tuple[str, str], id: str | None, columns: list[str] | None, delimiter: str | None
+) -> dict[str, bytes]:
     import pyarrow as pa
 
     from lookalike.config import default_memory, make_config
     from lookalike.errors import InputError
-    from lookalike.io import open_files
+    from lookalike.io import check_delimiter, open_files
     from lookalike.items.from_rows import open_items
 
-    items = open_items(open_files(places, memory=default_memory()), make_config(id=id, column=columns))
+    source = open_files(places, delimiter=delimiter, memory=default_memory())
+    check_delimiter(delimiter, source)
+    items = open_items(source, make_config(id=id, column=columns))
     if not items.traits.is_text:
         raise InputError(f"the items are {items.form}: compare is for texts")
     found: dict[str, bytes] = {}

@@ -292,6 +292,7 @@ def _index_run(table: Any, given: dict[str, Any]) -> IndexRun | None:
 
 def _prepared(verb: str, given: dict[str, Any], index: IndexRun | None) -> Job:
     from lookalike.config import make_config
+    from lookalike.io import check_delimiter
     from lookalike.io.copying.apart import Inputs
     from lookalike.io.input_options import InputOptions, open_inputs
     from lookalike.io.source import batch_bytes_for
@@ -307,7 +308,8 @@ def _prepared(verb: str, given: dict[str, Any], index: IndexRun | None) -> Job:
 
         refuse_index([Path(each) for each in against])
     reading = InputOptions(
-        format=given["format"], skip_bad=given["skip_bad"], limit=given["limit"], edges=given["edges"],
+        format=given["format"], delimiter=given["delimiter"], skip_bad=given["skip_bad"],
+        limit=given["limit"], edges=given["edges"],
         batch_bytes=batch_bytes_for(config.memory, config.threads), undirected=given["undirected"],
         negative=config.measure == "cosine",
         images=bool(images), features=given["features"], size=given["size"], threads=config.threads,
@@ -316,6 +318,7 @@ def _prepared(verb: str, given: dict[str, Any], index: IndexRun | None) -> Job:
     check_inputs(inputs, images)
     source = open_inputs([*inputs, *images], reading)
     other = open_inputs(against, replace(reading, format=None, limit=None)) if against else None
+    check_delimiter(given["delimiter"], source, other)
     output, workdir = path_of(given["output"]), given["workdir"]
     own = Inputs([*inputs, *images], source.files)
     compared = Inputs(given.get("against") or [], other.files if other is not None else ())
@@ -366,7 +369,7 @@ def limit_words(found: Summed) -> str:
     """What pairs had to reach; Jaccard of texts is what everybody expects, any other measure is named."""
     config, scale = found.config, found.config.scale
     form = found.items.traits
-    usual = config.exact or (form.is_text and scale.measure == form.measure)
+    usual = config.exact or (form.is_text and scale.measure == form.measure and not scale.is_distance)
     return f"{scale.sign} {scale.limit:g}" if usual else scale.words
 
 
@@ -402,7 +405,7 @@ def summary(found: Summed, headline: str, report: dict[str, Any], *, quiet: bool
         )
         if planned.expected_recall < 0.5:
             say(
-                f"  {shape} find only {planned.expected_recall:.1%} of the pairs at {config.scale.limit:g}; "
+                f"  {shape} find only {planned.expected_recall:.1%} of the pairs at {config.scale.told_limit:g}; "
                 "see lookalike plan"
             )
         for note in report["certificate"]["notes"]:

@@ -26,7 +26,7 @@ from lookalike.cli.plain_values import PlainCommand, PlainGroup
 from lookalike.errors import LookalikeError
 from lookalike.wording.printable import printable
 
-__all__ = ["app", "main", "run"]
+__all__ = ["COMMANDS", "app", "main", "run"]
 
 # Arrow's allocator gives every freed batch back to the system within 10 ms, and the next one is paged in anew: a tenth
 # of a run. Read when Arrow is loaded; memory is given back at the end of each stage instead.
@@ -40,7 +40,7 @@ _UsageError: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__na
 
 
 # In the order of the help; each is the function of a module of its own.
-_COMMANDS = ("dedup", "pairs", "clusters", "neighbors", "tune", "index", "serve", "compare", "plan", "report", "demo")
+COMMANDS = ("dedup", "pairs", "clusters", "neighbors", "tune", "index", "serve", "compare", "plan", "report", "demo")
 _MARKUP: Literal["markdown"] = "markdown"
 
 
@@ -73,7 +73,7 @@ class _Commands(PlainGroup):
 
     def __init__(self, **how: Any) -> None:
         super().__init__(**how)
-        self.commands: Any = dict.fromkeys(_COMMANDS)
+        self.commands: Any = dict.fromkeys(COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name == "index" and self.commands[cmd_name] is None:
@@ -206,7 +206,8 @@ def _usage(error: Any) -> int:
         error.show()
     else:
         path = error.ctx.command_path if error.ctx is not None else "lookalike"
-        _say(f"{_unknown_option(error) or error.format_message().rstrip('.')}; see {path} --help")
+        told = _unknown_option(error) or error.format_message().rstrip(".")
+        _say(f"{told} (see {path} --help)" if told.endswith("?") else f"{told}; see {path} --help")
     return int(error.exit_code)
 
 
@@ -216,10 +217,21 @@ def _unknown_option(error: Any) -> str | None:
         return None
     from lookalike.options.option_table import meant
 
-    options = {each.removeprefix("--") for one in error.ctx.command.params for each in one.opts if each[:2] == "--"}
-    close = meant(error.option_name.lstrip("-").replace("-", "_"), [each.replace("-", "_") for each in options])
-    told = f"there is no option {error.option_name}"
+    given, told = error.option_name.lstrip("-").replace("-", "_"), f"there is no option {error.option_name}"
+    known = {each.removeprefix("--") for one in error.ctx.command.params for each in one.opts if each[:2] == "--"}
+    options = [each.replace("-", "_") for each in known]
+    close = meant(given, options)
+    elsewhere = [name for name in COMMANDS if error.option_name in _spelled(name)]
+    if elsewhere and given not in (close or ""):
+        return f"{told} here; {' and '.join(elsewhere)} {'has' if len(elsewhere) == 1 else 'have'} it"
     return told if close is None else f"{told}; did you mean --{close.replace('_', '-')}?"
+
+
+def _spelled(name: str) -> set[str]:
+    """The options of a command, as they are typed."""
+    made = typer.main.get_command(app)
+    command = made.get_command(None, name) if isinstance(made, _Commands) else None
+    return {each for one in getattr(command, "params", ()) for each in one.opts}
 
 
 def _nobody_reads() -> int:

@@ -29,6 +29,7 @@ def neighbors(**given: Unpack[NeighborsCommand]) -> None:
     output = job.path_of(given["output"])
     job.check_output(output, overwrite=overwrite, dry_run=False, json=json, table=True)
     from lookalike.config import default_memory
+    from lookalike.io import check_delimiter
     from lookalike.io.copying.apart import Inputs
     from lookalike.io.input_options import InputOptions, open_inputs
     from lookalike.search.queries import find_neighbors
@@ -38,7 +39,8 @@ def neighbors(**given: Unpack[NeighborsCommand]) -> None:
     values["tokens"] = job.load_tokens(values["tokens"])
     threads, images, inputs = values["threads"], values["images"] or [], values["inputs"] or []
     reading = InputOptions(
-        format=values["format"], skip_bad=values["skip_bad"], limit=values["limit"], images=bool(images),
+        format=values["format"], delimiter=values["delimiter"], skip_bad=values["skip_bad"],
+        limit=values["limit"], images=bool(images),
         features=values["features"], size=values["size"], threads=threads or os.cpu_count() or 1,
         memory=default_memory(),
     )  # fmt: skip
@@ -46,6 +48,7 @@ def neighbors(**given: Unpack[NeighborsCommand]) -> None:
     job.check_inputs(inputs, images)
     source = open_inputs(items, reading)
     other = open_inputs(asked, reading) if asked else None
+    check_delimiter(values["delimiter"], source, other)
     read = Inputs([*items, *asked], [*source.files, *(other.files if other is not None else ())])
     job.refuse_nested(read, Inputs(), output, None)
     wanted = {name: typed(values[name]) for name in entries(NeighborsOptions) if name in values}

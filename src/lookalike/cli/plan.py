@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from lookalike.cli.command_options import PlanCommand, command, typed
 from lookalike.options import PlanOptions
-from lookalike.options.option_table import entries
+from lookalike.options.option_table import checked, entries
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -32,7 +32,10 @@ def plan(**given: Unpack[PlanCommand]) -> None:
     if plot is not None and plot.suffix != ".svg":
         raise OptionError(f"plot is {plot}: the picture must end in .svg")
     options = {name: typed(given[name]) for name in entries(PlanOptions)}  # type: ignore[literal-required]
-    chosen = _with_sample(sample, options, int(items)) if sample else _from_options(options, int(items))
+    delimiter = checked(PlanCommand, given)["delimiter"]
+    if delimiter is not None and not sample:
+        raise OptionError("delimiter (--delimiter) goes with files of items: name them with --sample")
+    chosen = _with_sample(sample, options, int(items), delimiter) if sample else _from_options(options, int(items))
     if plot is not None:
         from lookalike.io.writing.atomic import atomic_file
 
@@ -52,13 +55,15 @@ def plan(**given: Unpack[PlanCommand]) -> None:
         say(f"wrote {plot}")
 
 
-def _with_sample(sample: list[str], options: dict[str, Any], items: int) -> Plan:
+def _with_sample(sample: list[str], options: dict[str, Any], items: int, delimiter: str | None) -> Plan:
     from lookalike.config import make_config
     from lookalike.engines.local.sampled_plan import plan_for
     from lookalike.engines.planning_sample import SAMPLE_ITEMS
-    from lookalike.io import open_files
+    from lookalike.io import check_delimiter, open_files
 
-    return plan_for(make_config(**options), items, open_files(sample, limit=20 * SAMPLE_ITEMS))
+    source = open_files(sample, delimiter=delimiter, limit=20 * SAMPLE_ITEMS)
+    check_delimiter(delimiter, source)
+    return plan_for(make_config(**options), items, source)
 
 
 def _from_options(options: dict[str, Any], items: int) -> Plan:

@@ -71,7 +71,7 @@ def run_on_cluster(verb: str, table: Any, given: Mapping[str, Any]) -> None:
 
     gc.enable()  # it was off while modules were loaded
     with open_session(options["master"]) as session, one_line_errors():
-        files = SparkFiles(session, options["inputs"], options["format"])
+        files = SparkFiles(session, options["inputs"], options["format"], options["delimiter"])
         against = SparkFiles(session, options["against"]) if options.get("against") else None
         _check_apart(options, files, against)
         _found(verb, options, wanted, config, files, against, run)

@@ -36,6 +36,7 @@ def tune(**given: Unpack[TuneCommand]) -> None:
     from lookalike.cli.terminal import announce_compiling, out, print_json, progress_for, say
     from lookalike.config import default_memory
     from lookalike.errors import OptionError, OutputError
+    from lookalike.io import check_delimiter
     from lookalike.io.copying.apart import Inputs
     from lookalike.io.input_options import InputOptions, open_inputs
     from lookalike.tuning.tuner import TUNED_ROWS, find_tuning
@@ -50,13 +51,15 @@ def tune(**given: Unpack[TuneCommand]) -> None:
     values = checked(TuneCommand, given)
     images, inputs, against = values["images"] or [], values["inputs"] or [], values["against"] or []
     reading = InputOptions(
-        format=values["format"], skip_bad=values["skip_bad"], limit=values["limit"] or TUNED_ROWS, images=bool(images),
+        format=values["format"], delimiter=values["delimiter"], skip_bad=values["skip_bad"],
+        limit=values["limit"] or TUNED_ROWS, images=bool(images),
         features=values["features"], size=values["size"], threads=values["threads"] or os.cpu_count() or 1,
         memory=default_memory(),
     )  # fmt: skip
     job.check_inputs(inputs, images)
     source = open_inputs([*inputs, *images], reading)
     other = open_inputs(against, reading) if against else None
+    check_delimiter(values["delimiter"], source, other)
     truth = [values["truth"]] if values["truth"] is not None else []
     files = [*source.files, *(other.files if other is not None else ()), *truth]
     for written in (output, plot):

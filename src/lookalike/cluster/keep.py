@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from lookalike.errors import InputError, OptionError, failed
 from lookalike.types import I64Array
+from lookalike.wording.phrases import did_you_mean
 
 __all__ = ["KeepPolicy", "KeepValues", "keep_order", "parse_keep"]
 
@@ -46,6 +47,7 @@ def parse_keep(keep: str | Callable[[dict[str, Any]], Any]) -> KeepPolicy:
         return KeepPolicy("prefer", column, tuple(value.strip() for value in listed.split(",")))
     raise OptionError(
         f"keep is {keep!r}: it must be first, last, longest, shortest, max:COLUMN, min:COLUMN or prefer:COLUMN=a,b,c"
+        + did_you_mean(str(keep), _PLAIN)
     )
 
 

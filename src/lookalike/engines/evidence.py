@@ -9,6 +9,7 @@ import numpy as np
 
 from lookalike.certify.recall import PairTally
 from lookalike.engines.counts import Counts
+from lookalike.measure_table import Complement
 from lookalike.scale import Scale
 from lookalike.theory import Plan
 from lookalike.types import BoolArray, F64Array, I64Array
@@ -64,6 +65,9 @@ def chance_of(plan: Plan, scale: Scale) -> Callable[[F64Array], F64Array]:
 
 def histogram_steps(scale: Scale) -> int:
     """How many bins the histogram of similarities or distances has, but for that of identical items."""
+    if scale.traits.complement is Complement.PARTS and scale.is_distance:
+        # Each count has a bin, as long as there are not too many.
+        return int(min(_STEPS, max(1.0, scale.told_limit)))
     return _STEPS if scale.is_distance else round(1 / _BIN)
 
 

@@ -101,7 +101,9 @@ def sample_items(items: Items, measure: Measure, config: Config, rows: int | Non
     read_so_far = (drawn.seen, count, stored, text, n)
     pairs = n * (n - 1) // 2
     if not judge.has_elements:
-        return Sample(*_quantiles(config.scale.told(np.sort(_scores(values, judge))[::-1])), pairs, mean, *read_so_far)
+        return Sample(
+            *_quantiles(config.scale.measured(np.sort(_scores(values, judge))[::-1])), pairs, mean, *read_so_far
+        )
     shares = np.zeros(_BINS + 1)
     if pairs:
         similarities = _background(_all_pairs(values), n)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,11 +14,10 @@ from lookalike.errors import InputError
 from lookalike.index.index_items import IdBytes, bytes_of_payloads
 from lookalike.index.index_options import index_config
 from lookalike.index.storing import given_twice
-from lookalike.io import open_source
+from lookalike.io import check_delimiter, open_source
 from lookalike.io.source import Source, batch_bytes_for, describe, locating
 from lookalike.items.collection import Collection
 from lookalike.items.from_rows import ItemBatch, Items, open_items
-from lookalike.measure_table import form_named
 from lookalike.threads.ordered import ordered_map
 from lookalike.wording.progress import SILENT
 
@@ -44,6 +42,7 @@ def add_collection(
     config = index_config(make_config(**index.options, **columns, skip_bad=skip_bad))
     batch = batch_bytes_for(config.memory, config.threads)
     source = open_source(items, **reading, memory=config.memory, threads=config.threads, batch_bytes=batch)
+    check_delimiter(reading.get("delimiter"), source)
     found = open_items(source, config)
     adopt_items(index, found, config)
     check_payload(source, payload)
@@ -79,7 +78,7 @@ def adopt_items(index: Index, items: Items, config: Config) -> None:
     recipe = index.recipe
     if recipe is None:
         check_options(config, items.form)
-        config = replace(config, measure=config.measure or form_named(items.form).measure)
+        config = config.for_items(items.form, items.dimensions)
         index.storing.adopt(
             items.recipe.planned(plan_kept(Collection(items), config)) if not config.exact else items.recipe
         )

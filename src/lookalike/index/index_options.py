@@ -27,6 +27,10 @@ def index_config(config: Config) -> Config:
         raise OptionError(
             "recall is 1: an index goes by hashes, which cannot promise that; nearest(recall=1) compares all"
         )
+    if config.measure is not None and measure_named(config.measure).boundless:
+        raise OptionError(f"an index is not for {config.measure}: use neighbors, or cosine of vectors of one length")
+    if config.measure is not None and config.max_distance is not None and not measure_named(config.measure).is_distance:
+        raise OptionError(f"an index by {config.measure} tells similarities: give threshold, not max_distance")
     _check_weights(config.weights)
     weighs = config.measure is not None and measure_named(config.measure).weighs
     return replace(config, weights="count") if weighs else config

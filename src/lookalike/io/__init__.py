@@ -9,7 +9,7 @@ copy_rows(source, keep, "clean.parquet")
 from lookalike.io.column_types import concat, is_text
 from lookalike.io.copying.changes import Extra
 from lookalike.io.copying.copy import Copied, copy_rows
-from lookalike.io.inputs import open_source
+from lookalike.io.inputs import check_delimiter, open_source
 from lookalike.io.reading.files import open_files
 from lookalike.io.source import Batch, Source, describe, locate
 from lookalike.io.writing.atomic import atomic_file, atomic_folder
@@ -23,6 +23,7 @@ __all__ = [
     "TableWriter",
     "atomic_file",
     "atomic_folder",
+    "check_delimiter",
     "concat",
     "copy_rows",
     "describe",

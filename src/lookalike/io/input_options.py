@@ -18,6 +18,7 @@ class InputOptions:
     """How inputs are read."""
 
     format: str | None = None
+    delimiter: str | None = None
     skip_bad: bool = False
     limit: int | None = None
     batch_bytes: int = BATCH_BYTES
@@ -38,7 +39,7 @@ def open_inputs(inputs: list[str], reading: InputOptions) -> Source:
     if reading.images:
         from lookalike.io.reading.images import open_images
 
-        for option in ("edges", "format"):
+        for option in ("edges", "format", "delimiter"):
             if getattr(reading, option) is not None:
                 raise OptionError(f"{option} (--{option}) does not go with pictures (--images)")
 
@@ -50,7 +51,8 @@ def open_inputs(inputs: list[str], reading: InputOptions) -> Source:
         if getattr(reading, option) is not None:
             raise OptionError(f"{option} (--{option}) is for pictures: give their folder with --images")
     source = open_files(
-        inputs, format=reading.format, skip_bad=reading.skip_bad, limit=reading.limit, batch_bytes=reading.batch_bytes,
+        inputs, format=reading.format, delimiter=reading.delimiter, skip_bad=reading.skip_bad,
+        limit=reading.limit, batch_bytes=reading.batch_bytes,
         memory=reading.memory, threads=reading.threads,
     )  # fmt: skip
     if reading.edges is None:

@@ -11,19 +11,20 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from lookalike.errors import InputError
+from lookalike.errors import InputError, OptionError
 from lookalike.io.making.memory import MemorySource, index_column, to_table
 from lookalike.io.reading.files import check_limits, open_files
-from lookalike.io.reading.formats import check_format
+from lookalike.io.reading.formats import DELIMITED, check_format
 from lookalike.io.source import BATCH_BYTES, BATCH_ROWS, Source
 
-__all__ = ["open_source"]
+__all__ = ["check_delimiter", "open_source"]
 
 
 def open_source(
     items: Any,
     *,
     format: str | None = None,
+    delimiter: str | None = None,
     skip_bad: bool = False,
     limit: int | None = None,
     batch_rows: int = BATCH_ROWS,
@@ -36,6 +37,7 @@ def open_source(
     Args:
         items: a path, pattern, folder, address, "-", a list of `Path`; or items in memory; or a source already.
         format: for files, one of `formats.FORMATS`; by their endings if None.
+        delimiter: for CSV files, what parts their cells.
         skip_bad: for files, count broken rows and go on, instead of an error.
         limit: only the first so many rows.
         batch_rows, batch_bytes: how much a batch may hold.
@@ -56,6 +58,7 @@ def open_source(
     return open_files(
         paths,
         format=format,
+        delimiter=delimiter,
         skip_bad=skip_bad,
         limit=limit,
         batch_rows=batch_rows,
@@ -63,6 +66,19 @@ def open_source(
         memory=memory,
         threads=threads,
     )
+
+
+def check_delimiter(delimiter: str | None, *sources: Source | None) -> None:
+    """Refuse a delimiter where there is no CSV to read with it."""
+    places = [place for source in sources for place in getattr(source, "places", ())]
+    if delimiter is None or any(place.format in DELIMITED for place in places):
+        return
+    what = (
+        f"{places[0].name} is read as {places[0].format}; format (--format) says otherwise"
+        if places
+        else "none is read"
+    )
+    raise OptionError(f"delimiter (--delimiter) is for CSV files, and {what}")
 
 
 def _paths(items: Any) -> list[str] | None:

@@ -8,6 +8,7 @@ set_measures.py         Jaccard on sets and shingled text; identity
 containment_measure.py  how much of one set is inside another
 bag_measures.py         weighted Jaccard and cosine of weighted sets
 vector_measures.py      cosine of dense vectors
+dot_measure.py          inner products of dense vectors
 distance_measures.py    Euclidean, Manhattan and Lr distances of dense vectors
 bit_measures.py         Hamming similarity of strings of bits
 shingled_texts.py       from texts to shingles, as the recipe wants them

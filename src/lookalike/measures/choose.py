@@ -91,6 +91,10 @@ def measure_of(recipe: Recipe, frequencies: Frequencies | None = None) -> Measur
         from lookalike.measures.bit_measures import Hamming
 
         return Hamming(recipe)
+    if traits.boundless:
+        from lookalike.measures.dot_measure import Dot
+
+        return Dot(recipe)
     if traits.is_distance:
         from lookalike.measures.distance_measures import Distance
 

@@ -85,11 +85,15 @@ def sketch_items(items: Represented, recipe: Recipe, *, coded: bool = False) -> 
     )  # fmt: skip
 
 
-def set_apart(items: Represented, numbers: I64Array, part: int = 0) -> Represented:
+def set_apart(items: Represented, numbers: I64Array, recipe: Recipe, part: int = 0) -> Represented:
     """The same, with fingerprints of their own for bad items: what cannot be compared is identical to nothing.
 
+    All get them where identical items may be below the limit, so that each must be compared: of what they hold and of
+    their numbers.
     `numbers` tell the items of all batches apart, in a part of the collection that has a number itself.
     """
+    if recipe.traits.boundless:
+        return replace(items, fingerprints=items.fingerprints ^ ranks_of(numbers, part)[:, None])
     if not items.bad:
         return items
     bad = np.array([place for place, _ in items.bad])

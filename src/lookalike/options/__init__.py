@@ -14,10 +14,11 @@ Beside a default stands what it buys. Annotations are evaluated here, since they
 from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated, Any, Literal, TypeAlias, TypedDict
 
+from lookalike.measure_table import MEASURES
 from lookalike.options import allowed
 from lookalike.options.allowed import Number, Whole
 from lookalike.options.option_table import EXPERT, LARGE, MATCHING, READING, Option
-from lookalike.shingle import Shingle
+from lookalike.shingle import NORMALIZATIONS, Shingle
 from lookalike.wording.progress import Progress
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "CollectionOptions",
     "ConfigOptions",
     "DedupOptions",
+    "Delimited",
     "IndexBuildOptions",
     "IndexOptions",
     "NeighborsOptions",
@@ -35,6 +37,10 @@ __all__ = [
     "TuneOptions",
 ]
 
+
+# What shells complete.
+_MEASURES = tuple(name.removesuffix("R") for name in MEASURES)
+_SHINGLES = ("word:5", "word:3", "word:1", "char:9", "char:5", "word:3:bag")
 
 # Options that several tables have, in orders of their own.
 Seed: TypeAlias = Annotated[
@@ -53,6 +59,8 @@ Normalize: TypeAlias = Annotated[
         "What to ignore, comma-separated: lower, accents, digits, punctuation, whitespace; or none.",
         in_python="A list of these names is taken as well.",
         panel=MATCHING,
+        suggested=(*NORMALIZATIONS, "none"),
+        listed=True,
         typed=str | None,
     ),
 ]
@@ -90,9 +98,10 @@ class LimitOptions(TypedDict, total=False):
     measure: Annotated[
         str | None,
         Option(
-            "jaccard, weighted-jaccard, containment, cosine, hamming, euclidean, manhattan or lr:R; "
+            "jaccard, weighted-jaccard, containment, cosine, dot, hamming, euclidean, manhattan or lr:R; "
             "by default what the items suggest.",
             check=allowed.text,
+            suggested=_MEASURES,
             panel=MATCHING,
         ),
     ]
@@ -102,7 +111,7 @@ class LimitOptions(TypedDict, total=False):
         Option(
             "Similarity from which two items are alike.",
             stands_for="0.8",
-            check=Number(above=0, up_to=1),
+            check=allowed.similarity,
             panel=MATCHING,
             short="-t",
         ),
@@ -110,8 +119,9 @@ class LimitOptions(TypedDict, total=False):
     max_distance: Annotated[
         float | None,
         Option(
-            "Distance up to which two items are alike, for euclidean, manhattan and lr:R.",
-            check=Number(above=0),
+            "Distance up to which two items are alike: of hamming how many bits may differ, of jaccard and cosine "
+            "1 - similarity.",
+            check=allowed.distance,
             panel=MATCHING,
         ),
     ]
@@ -139,7 +149,13 @@ class Shingles(TypedDict, total=False):
 
     shingle: Annotated[
         str | Shingle | None,
-        Option("word:K or char:K; word:K:bag counts repeats.", stands_for="word:5", panel=MATCHING, typed=str | None),
+        Option(
+            "word:K or char:K; word:K:bag counts repeats.",
+            stands_for="word:5",
+            suggested=_SHINGLES,
+            panel=MATCHING,
+            typed=str | None,
+        ),
     ]
 
 
@@ -284,6 +300,7 @@ class ClusterOptions(TypedDict, total=False):
             "Which item stays: first, last, longest, shortest, max:COLUMN, min:COLUMN, prefer:COLUMN=a,b.",
             default="first",
             in_python="Or a function from a row (a dict) to a sort key; the smallest stays.",
+            suggested=("first", "last", "longest", "shortest", "max:", "min:", "prefer:"),
             panel=MATCHING,
             typed=str,
         ),
@@ -318,7 +335,7 @@ class Removing(TypedDict, total=False):
             default="document",
             check=allowed.unit,
             metavar="UNIT",
-            offered=(*allowed.UNITS, "span:50"),
+            suggested=(*allowed.UNITS, "span:50"),
         ),
     ]
     min_words: Annotated[
@@ -339,13 +356,29 @@ class Removing(TypedDict, total=False):
     ]
 
 
-class ReadOptions(TypedDict, total=False):
+class Delimited(TypedDict, total=False):
+    """How CSV is read."""
+
+    delimiter: Annotated[
+        str | None,
+        Option(
+            "What parts the cells of CSV: one character, or tab; by default what the header tells.",
+            check=allowed.delimiter,
+            suggested=("tab", ";", "|", ","),
+            panel=READING,
+        ),
+    ]
+
+
+class ReadOptions(Delimited, total=False):
     """How inputs are read; the configuration of a run does not hold these."""
 
     format: Annotated[
         str | None,
         Option(
-            "parquet, jsonl, csv, tsv, arrow, npy, npz, text (a file is an item) or lines (a line is).", panel=READING
+            "parquet, jsonl, csv, tsv, arrow, npy, npz, text (a file is an item) or lines (a line is).",
+            suggested=("parquet", "jsonl", "csv", "tsv", "arrow", "npy", "npz", "text", "lines"),
+            panel=READING,
         ),
     ]
     limit: Annotated[int | None, Option("Read the first N rows only.", check=Whole(1), panel=READING)]
@@ -465,9 +498,17 @@ class NeighborsOptions(
     measure: Annotated[
         str | None,
         Option(
-            "jaccard, weighted-jaccard, containment, cosine, hamming, euclidean, manhattan or lr:R; "
+            "jaccard, weighted-jaccard, containment, cosine, dot, hamming, euclidean, manhattan or lr:R; "
             "by default what the items suggest.",
             check=allowed.text,
+            suggested=_MEASURES,
+        ),
+    ]
+    distance: Annotated[
+        bool,
+        Option(
+            "Tell distances instead of similarities: of hamming how many bits differ, else 1 - similarity.",
+            default=False,
         ),
     ]
     html: Html
@@ -507,6 +548,7 @@ class TuneOptions(
         Option(
             "Shingles to try, word:K or char:K; by default some that suit the length of the texts.",
             check=allowed.names,
+            suggested=_SHINGLES,
             typed=list[str] | None,
         ),
     ]
@@ -515,6 +557,7 @@ class TuneOptions(
         Option(
             "jaccard, weighted-jaccard, containment, cosine or hamming; by default what the items suggest.",
             check=allowed.text,
+            suggested=("jaccard", "weighted-jaccard", "containment", "cosine", "hamming"),
         ),
     ]
     normalize: Normalize

@@ -14,8 +14,12 @@ from numbers import Integral, Real
 from typing import Any
 
 from lookalike.errors import OptionError
+from lookalike.wording.phrases import did_you_mean
 
-__all__ = ["UNITS", "Check", "Choice", "Number", "Whole", "flag", "name", "names", "span_words", "text", "unit"]
+__all__ = [
+    "UNITS", "Check", "Choice", "Number", "Whole", "delimiter", "distance", "flag", "name", "names", "similarity",
+    "span_words", "text", "unit",
+]  # fmt: skip
 
 Check = Callable[[str, Any], Any]
 
@@ -70,8 +74,31 @@ class Choice:
 
     def __call__(self, option: str, value: Any) -> str:
         if value not in self.words:
-            raise OptionError(f"{option} is {value!r}: it must be one of {', '.join(self.words)}")
+            near = did_you_mean(str(value), self.words)
+            raise OptionError(f"{option} is {value!r}: it must be one of {', '.join(self.words)}{near}")
         return str(value)
+
+
+def similarity(option: str, value: Any) -> float:
+    """A number above 0; whether it may be above 1 only the measure tells (`config.py`)."""
+    if isinstance(value, Real) and 1.0 < float(value) < math.inf:
+        return float(value)
+    return Number(above=0, up_to=1)(option, value)
+
+
+def distance(option: str, value: Any) -> float:
+    """A number above 0, or 0 where the measure allows that (`config.py`)."""
+    if isinstance(value, Real) and not isinstance(value, bool) and value == 0:
+        return 0.0
+    return Number(above=0)(option, value)
+
+
+def delimiter(option: str, value: Any) -> str:
+    """One character of ASCII; a tab may be written as tab or \\t."""
+    plain = {"tab": "\t", "\\t": "\t"}.get(text(option, value), value)
+    if len(plain) != 1 or not plain.isascii() or plain in '"\r\n\0':
+        raise OptionError(f"{option} is {value!r}: it must be one character of ASCII, such as ; or tab, and no quote")
+    return str(plain)
 
 
 def flag(option: str, value: Any) -> bool:
@@ -110,6 +137,7 @@ def unit(option: str, value: Any) -> str:
     if value not in UNITS and (words is None or not least <= words <= most):
         raise OptionError(
             f"{option} is {value!r}: it must be one of {', '.join(UNITS)}, or span:K with K from {least} to {most:,}"
+            f"{did_you_mean(str(value), (*UNITS, 'span:50'))}"
         )
     return str(value)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache
 from inspect import Parameter, Signature, cleandoc, formatannotation
 from types import NoneType, UnionType
@@ -17,6 +16,7 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 from lookalike.errors import OptionError
 from lookalike.options import allowed
 from lookalike.options.allowed import Check, Choice
+from lookalike.wording.phrases import nearest_word
 
 __all__ = [
     "CLUSTER",
@@ -60,14 +60,15 @@ class Option:
     # What only Python, or only the command line, takes beside what `meaning` says.
     in_python: str = ""
     on_command: str = ""
+    # Values that a shell may complete, beside those that the type says; `listed` if several may stand with commas.
+    suggested: tuple[str, ...] = ()
+    listed: bool = False
     # On the command line: its type if that is another one, or None for an option of Python alone; its short name; what
     # stands for its value in the help; and the variable of the environment that may hold it.
     typed: Any = ...
     short: str | None = None
     metavar: str | None = None
     envvar: str | None = None
-    # What a shell offers for its value, where the type does not say it.
-    offered: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,9 +126,7 @@ _MEANT = {name: option for option, names in _CALLED.items() for name in names}
 
 def meant(unknown: str, known: Iterable[str]) -> str | None:
     """The option that somebody had in mind who gave one that is not there."""
-    known = list(known)
-    other = _MEANT.get(unknown.lower())
-    return other if other in known else next(iter(get_close_matches(unknown, known, n=1)), None)
+    return nearest_word(unknown, known, _MEANT)
 
 
 def check_names(verb: str, options: Any, given: Mapping[str, object]) -> None:

@@ -126,7 +126,7 @@ def report_of(facts: RunFacts, ids: Callable[[I64Array], list[Any]]) -> dict[str
         "keep": config.keep if isinstance(config.keep, str) else "callable",
         "cluster": config.cluster,
         "measure": IDENTITY if config.exact else config.scale.measure,
-        "threshold": 1.0 if config.exact else config.scale.limit,
+        "threshold": 1.0 if config.exact else config.scale.told_limit,
         "told_as": config.scale.column,
         "form": items.form,
         "compared": compared(items),
@@ -144,6 +144,8 @@ def report_of(facts: RunFacts, ids: Callable[[I64Array], list[Any]]) -> dict[str
         "undivided_groups": facts.undivided,
         "stages": [{"name": name, "seconds": round(seconds, 3)} for name, seconds in facts.seconds.items()],
     }
+    if config.scale.whole is not None:
+        out["whole"] = config.scale.whole
     if facts.against is not None:
         out["against"] = [spelled(name) for name in facts.against]
     if planned is not None and facts.certificate is not None:
@@ -218,7 +220,7 @@ def _needed(config: Config) -> int:
 
 def _told(scale: Scale, share: float) -> float:
     """What people see of a place on the scale from 0 to 1."""
-    return float(scale.from_share(np.array([share]))[0])
+    return float(scale.told_from_share(np.array([share]))[0])
 
 
 def compared(items: Items) -> str:
@@ -248,8 +250,12 @@ def _spread(scale: Scale, pairs: I64Array) -> dict[str, list[dict[str, Any]]]:
     bins = []
     for place in np.flatnonzero(pairs).tolist():
         ends = place / steps, min(steps, place + 1) / steps
-        if scale.is_distance:
-            ends = scale.limit * (steps - min(steps, place + 1)) / steps, scale.limit * (steps - place) / steps
+        if scale.traits.boundless:
+            # What is beyond the scale stands in the last, as if it were at its end.
+            ends = _told(scale, ends[0]), _told(scale, ends[1])
+        elif scale.is_distance:
+            far = scale.told_limit
+            ends = far * (steps - min(steps, place + 1)) / steps, far * (steps - place) / steps
         bins.append({"from": ends[0], "to": ends[1], "pairs": int(pairs[place])})
     return {"distances": bins[::-1]} if scale.is_distance else {"similarities": bins}
 

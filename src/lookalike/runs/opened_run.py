@@ -262,7 +262,7 @@ class Run:
         how = "identical"
         if planned is not None:
             shape = planned.shape if planned.exhaustive else f"b = {planned.bands}, r = {planned.rows}"
-            how = f"{Scale(planned.measure, planned.threshold)} on {report['compared']}, {shape}"
+            how = f"{Scale(planned.measure, planned.threshold, report.get('whole'))} on {report['compared']}, {shape}"
         noun = report.get("unit", "item")
         names = self.inputs
         told = f"{counted(counts.get('pairs', 0), 'pair')} of {counted(counts['items'], noun)}"

@@ -50,6 +50,7 @@ def source_of(source: Source, run: Path) -> dict[str, Any]:
         "kind": "memory" if not source.files else "pictures" if pictures else "edges" if made else "rows",
         "recipe": made,
         "skip_bad": bool(getattr(source, "skips_bad", False)),
+        "delimiter": next((place.delimiter for place in getattr(source, "places", ()) if place.delimiter), None),
         # Files that are one row each need no list.
         "first_rows": None if firsts == list(range(len(firsts))) and len(firsts) > 1 else firsts,
         "folder": _from(run, Path.cwd()) if _is_relative(source) else None,
@@ -86,7 +87,10 @@ def open_made(names: Sequence[str], source: dict[str, Any], formats: set[str]) -
         features, _, size = source["recipe"].partition(":")
         return open_images(list(names), features=features, size=int(size), skip_bad=source["skip_bad"])
     only = next(iter(formats)) if len(formats) == 1 else None
-    rows = open_files(list(names), format=only, skip_bad=source["skip_bad"], memory=default_memory())
+    rows = open_files(
+        list(names), format=only, delimiter=source.get("delimiter"), skip_bad=source["skip_bad"],
+        memory=default_memory(),
+    )  # fmt: skip
     if source["kind"] != "edges":
         return rows
     columns = source["recipe"].removesuffix(_UNDIRECTED)

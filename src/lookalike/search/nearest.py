@@ -7,6 +7,10 @@ counted. Where the items lie on one side of the origin (random pairs have a mean
 bits are those of the vectors as seen from the mean of the items. For recall 0.9 with 512 bits that changed R from 411
 to 307 at a mean cosine of 0.20; for GloVe, at 0.13, from 75 to 103.
 
+Signs tell angles, and products depend on lengths as well. So for products an item x gets one more component, which
+makes all of them as long as the longest, M: √(M² - |x|²), and a query q is scaled to M and gets a 0 (Neyshabur and
+Srebro, "On symmetric and asymmetric LSHs for inner product search", 2015). The larger x·q, the smaller their angle.
+
 The plan is the same everywhere: the sample is the items with the smallest hashes of their bytes, costs are constants
 and no timings, and neither threads nor batches enter. Each item of the sample is a query that must not find itself. R
 is the smallest for which the mean recall of the sample is above what was asked by 2.33 standard errors: one in a
@@ -30,12 +34,12 @@ from lookalike.sketch.rotation import sign_bits, width_of
 from lookalike.threads.ordered import ordered_map
 from lookalike.types import F32Array, F64Array, I64Array, U64Array
 from lookalike.verify.bit_scan import nearest_by_bits, side_by_side
-from lookalike.verify.scan import COSINE, EUCLIDEAN, MANHATTAN, Side, best_of_lists, scales_of, top
+from lookalike.verify.scan import COSINE, DOT, EUCLIDEAN, MANHATTAN, Side, best_of_lists, scales_of, top
 
 __all__ = ["Nearest", "SearchPlan"]
 
 
-_SCANS = {"cosine": COSINE, "euclidean": EUCLIDEAN, "manhattan": MANHATTAN}
+_SCANS = {"cosine": COSINE, "dot": DOT, "euclidean": EUCLIDEAN, "manhattan": MANHATTAN}
 _SAMPLE = 384  # queries
 _BITS = (256, 512, 1024)
 _MOST = 4096  # R: beyond it, scoring costs as much as an exact scan of a hundred thousand items
@@ -103,6 +107,8 @@ class Nearest:
         vectors = self._checked(items, "items")
         self._items = Side.of(_SCANS[measure], vectors, scaled=measure_named(measure).scaled)
         self.centred = not self._items.scaled or 6.0 * float(np.square(self._items.centre).sum()) > 1.0
+        # Items that are multiplied are as long as the longest, by one more component.
+        self._lengthened = _Lengthened.of(vectors) if self._items.measure == DOT else None
         self._bits: dict[int, U64Array] = {}
         self._plans: dict[int, SearchPlan] = {}
         self.plan: SearchPlan | None = None
@@ -125,7 +131,7 @@ class Nearest:
         ids, scores = np.empty((len(vectors), k), np.int64), np.empty((len(vectors), k))
         for start in range(0, len(vectors), _BATCH):
             rows = slice(start, start + _BATCH)
-            bits = self._signs(vectors[rows], plan.bits)
+            bits = self._signs(vectors[rows], plan.bits, asked=True)
             lists = nearest_by_bits(self._bits[plan.bits], len(self._items), bits, plan.candidates, self.threads)
             ids[rows], scores[rows] = best_of_lists(self._items, vectors[rows], lists, k, self.threads)
         return ids, scores
@@ -149,10 +155,11 @@ class Nearest:
         truth, _ = top(self._items, queries, k, self.threads, own=own)
         best = exact
         signs = self._signs(self._items.exact, wanted[-1])
+        asked = self._signs(queries, wanted[-1], asked=True)
         for bits in wanted:
             if self._cost(bits, k) < best.cost:
                 packed = side_by_side(signs[:, : bits // 64])
-                found = self._tried(packed, signs[own, : bits // 64], own, truth)
+                found = self._tried(packed, asked[:, : bits // 64], own, truth)
                 plan = self._smallest(bits, found, k, exact_cost)
                 if plan is not None and plan.cost < best.cost:
                     best, self._bits = plan, self._bits | {bits: packed}
@@ -204,21 +211,27 @@ class Nearest:
         made = bits * _BIT * (1.0 + n / self.expected)
         return n * (_ITEM + _WORD * bits / 64) + _taken(n, candidates) * _TAKEN + scored + made
 
-    def _signs(self, vectors: F32Array, bits: int) -> U64Array:
-        """The first sign bits of each vector (n x bits/64); fewer bits are the beginning of more."""
-        blocks = -(-bits // width_of(vectors.shape[1]))
+    def _signs(self, vectors: F32Array, bits: int, *, asked: bool = False) -> U64Array:
+        """The first sign bits of each item, or query (n x bits/64); fewer bits are the beginning of more."""
+        blocks = -(-bits // width_of(vectors.shape[1] + (self._lengthened is not None)))
         out = np.empty((len(vectors), bits // 64), np.uint64)
 
         def task(start: int) -> None:
             chunk = vectors[start : start + _CHUNK]
-            seen = chunk * scales_of(chunk)[:, None] if self._items.scaled else chunk
-            seen = seen - self._items.centre if self.centred else seen
+            seen = self._seen(chunk, asked=asked)
             signs = sign_bits(seen.astype(np.float32), blocks, self.seed).reshape(len(chunk), -1)
             out[start : start + _CHUNK] = signs[:, : bits // 64]
 
         for _ in ordered_map(task, range(0, len(vectors), _CHUNK), self.threads):
             pass
         return out
+
+    def _seen(self, vectors: F32Array, *, asked: bool) -> F32Array | F64Array:
+        """The vectors as signs are taken of them."""
+        if self._lengthened is not None:
+            return self._lengthened.seen(vectors, asked=asked)
+        seen = vectors * scales_of(vectors)[:, None] if self._items.scaled else vectors
+        return seen - self._items.centre if self.centred else seen
 
     def _checked(self, values: ArrayLike, what: str) -> F32Array:
         """Vectors that can be compared; for the cosine none may be zero."""
@@ -228,6 +241,39 @@ class Nearest:
             if len(zero):
                 raise InputError(f"row {zero[0]} of the {what} is zero: it has no direction, and so no cosine")
         return vectors
+
+
+@dataclass(frozen=True)
+class _Lengthened:
+    """Items with one more component, which makes all as long as the longest; seen from their mean."""
+
+    longest: float
+    centre: F64Array
+
+    @classmethod
+    def of(cls, vectors: F32Array) -> _Lengthened:
+        longest, total = 0.0, np.zeros(vectors.shape[1] + 1)
+        for start in range(0, len(vectors), _CHUNK):
+            longest = max(longest, float(_squares(vectors[start : start + _CHUNK]).max(initial=0.0)))
+        for start in range(0, len(vectors), _CHUNK):
+            chunk = vectors[start : start + _CHUNK]
+            total[:-1] += chunk.sum(axis=0, dtype=np.float64)
+            total[-1] += np.sqrt(longest - _squares(chunk)).sum()
+        return cls(math.sqrt(longest), total / max(1, len(vectors)))
+
+    def seen(self, vectors: F32Array, *, asked: bool) -> F64Array:
+        """Items, or queries that are asked for, which are scaled to that length."""
+        squares = _squares(vectors)
+        if asked:
+            last, scales = np.zeros(len(vectors)), self.longest / np.sqrt(np.where(squares > 0.0, squares, 1.0))
+        else:
+            last, scales = np.sqrt(self.longest**2 - np.minimum(squares, self.longest**2)), np.ones(len(vectors))
+        return np.concatenate([vectors * scales[:, None], last[:, None]], axis=1) - self.centre
+
+
+def _squares(vectors: F32Array) -> F64Array:
+    squares: F64Array = np.square(vectors, dtype=np.float64).sum(axis=1)
+    return squares
 
 
 def _taken(n: int, best: int) -> float:

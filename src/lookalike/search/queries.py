@@ -1,6 +1,6 @@
 """The nearest items of each query: items and queries read, searched by the way that their form allows, told as a table.
 
-    vectors by cosine, euclidean, manhattan    a scan of products, or of sign bits first (`nearest.py`)
+    vectors by cosine, dot, euclidean, ...     a scan of products, or of sign bits first (`nearest.py`)
     sets and bags, text included               lists of those that share an element (`shared_elements.py`)
     rows, column by column                     each query with each row (`verify/field_scan.py`)
     strings of bits                            a scan of all of them (`verify/bit_scan.py`)
@@ -194,7 +194,7 @@ def find_neighbors(
 
 
 # Options of the search, and not of what is searched.
-_OF_SEARCH = ("k", "recall", "measure", "format", "limit", "progress")
+_OF_SEARCH = ("k", "recall", "measure", "distance", "format", "delimiter", "limit", "progress")
 # By what a set or bag is searched for; what is not here weighs.
 _OVERLAPS = {"jaccard": JACCARD, "containment": CONTAINMENT, "weighted-jaccard": LEAST, "cosine": PRODUCT}
 
@@ -203,13 +203,15 @@ def open_search(source: Source, options: Mapping[str, Any], progress: Progress =
     """The items of a source, read, to be searched."""
     measure = options["measure"]
     name = None if measure is None else check_measure(measure)
-    # No pair is too far apart to be told, so the limit is not looked at.
-    limit = 1.0 if name is not None and measure_named(name).is_distance else None
+    # No pair is too far apart to be told, so the limit is not looked at; some measures need one.
+    needs = [] if name is None else ["max_distance"] if measure_named(name).is_distance else ["threshold"]
     given = {name: value for name, value in options.items() if name not in _OF_SEARCH and value is not None}
-    asked_for = make_config(**cast(Any, given | {"measure": name, "max_distance": limit}))
+    asked_for = make_config(**cast(Any, given | {"measure": name} | dict.fromkeys(needs, 1.0)))
     items = open_items(source, asked_for)
     check_options(asked_for, items.form)
-    config = replace(asked_for, measure=items.recipe.measure)
+    config = asked_for.for_items(items.form, items.dimensions)
+    if options.get("distance"):
+        config = config.told_as_distances(items.dimensions)
     kind = measure_of(items.recipe, count_shingles(items, config.threads, progress))
     judge = kind.judge(config)
     assert judge is not None

@@ -189,7 +189,7 @@ def _across(plan: "Plan") -> str:
 
 def _ticks(plan: "Plan", parts: int) -> list[tuple[float, str]]:
     """Where the horizontal axis has its numbers, as shares of it; for a distance, the threshold is among them."""
-    if not plan.is_distance:
+    if not plan.is_open:
         return [(i / parts, f"{i / parts:.1f}") for i in range(parts + 1)]
     values = [plan.top * i / parts for i in range(parts + 1)]
     return [(i / parts, f"{each:,.0f}" if 1e3 <= each < 1e9 else f"{each:.3g}") for i, each in enumerate(values)]
@@ -199,8 +199,8 @@ def _axis(plan: "Plan", columns: int, mark: int) -> list[str]:
     """The horizontal axis with its ticks, and its labels."""
     axis, labels = ["─"] * columns, [" "] * (columns + LEFT + RIGHT)
     axis[mark] = "┴"
-    ticks = _ticks(plan, 6 if plan.is_distance else 5)
-    if plan.is_distance and max(len(label) for _, label in ticks) + 2 > columns // 6:
+    ticks = _ticks(plan, 6 if plan.is_open else 5)
+    if plan.is_open and max(len(label) for _, label in ticks) + 2 > columns // 6:
         ticks = _ticks(plan, 3)
     for share, label in ticks:
         cell = _cell_of(share, columns)
@@ -217,7 +217,7 @@ def _area(name: str, points: list[str], colour: str) -> str:
 def _grid(plan: "Plan", left: int, right: int, top: int, bottom: int) -> list[str]:
     """Grid lines with their numbers: similarity in tenths, a distance in sixths, probability in fifths."""
     parts = []
-    for share, label in _ticks(plan, 6 if plan.is_distance else 10):
+    for share, label in _ticks(plan, 6 if plan.is_open else 10):
         x = left + share * (right - left)
         parts.append(f'<line x1="{x:.2f}" y1="{top}" x2="{x:.2f}" y2="{bottom}" stroke="{GRID}"/>')
         parts.append(f'<text x="{x:.2f}" y="{bottom + 18}" text-anchor="middle" fill="{SOFT}">{label}</text>')

@@ -169,8 +169,13 @@ class Plan:
 
     @property
     def top(self) -> float:
-        """The right end of the curve: the largest similarity, or three times the distance that counts."""
-        return 3.0 * self.threshold if self.is_distance else 1.0
+        """The right end of the curve: the largest similarity; where there is none, three times the threshold."""
+        return 3.0 * self.threshold if self.is_open else 1.0
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the curve has no right end of its own: of distances, and similarities without a largest."""
+        return self.is_distance or measure_named(self.measure).boundless
 
     def probability(self, s: FloatOrArray) -> FloatOrArray:
         """P(s), the chance that a pair of similarity (or distance) s becomes a candidate."""
@@ -257,6 +262,9 @@ def plan(
         threshold = _positive("max_distance", threshold)
         if not is_stable(measure):
             return _without_family(measure, threshold, recall, items, set_size, allowed=exhaustive and bands is None)
+    elif traits.boundless:
+        threshold = _positive("threshold", threshold)
+        return _without_family(measure, threshold, recall, items, set_size, allowed=exhaustive and bands is None)
     else:
         threshold = share("threshold", threshold, open_top=False)
     recall = share("recall", recall, open_top=False)
@@ -331,16 +339,21 @@ def plan(
 def _without_family(
     measure: str, threshold: float, recall: float, items: int, set_size: float, *, allowed: bool
 ) -> Plan:
-    """The plan for a distance of an order above 2, for which nobody knows a family of hash functions."""
+    """The plan for a measure without a family of hash functions: a product, or a distance of an order above 2."""
+    unknown = (
+        "no hash function meets more often where a product is larger"
+        if measure_named(measure).boundless
+        else "no hash functions are known for orders above 2"
+    )
     if not allowed:
         raise OptionError(
-            f"measure={measure!r}: no hash functions are known for orders above 2, so all pairs must be compared, "
+            f"measure={measure!r}: {unknown}, so all pairs must be compared, "
             "which needs verify=exact, no bands, rows or group_by, and enough memory"
         )
     prices = prices_of(measure, set_size)
     pairs = (items - 1) / 2.0
     cost = Cost(0.0, 0.0, (prices.pair or 0.0) * pairs, prices.again)
-    why = "no hash functions are known for orders above 2: all pairs are compared"
+    why = f"{unknown}: all pairs are compared"
     return Plan(measure, threshold, recall, 0, 0, 1.0, items, pairs, cost, ITEM_BYTES, why, ())
 
 

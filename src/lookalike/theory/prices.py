@@ -57,7 +57,7 @@ def prices_of(measure: str, size: float, *, sparse: bool = False) -> Prices:
         )
     if traits.slots is Slots.SAMPLED_BITS:
         return Prices(slot=1.0, band=BAND_NS, verify=20.0, again=100.0, pair=12.0 + size / 256.0)
-    if traits.is_distance:
+    if traits.is_distance or traits.boundless:
         component = traits.component_ns
         verify = 20.0 + max(0.3, component) * size
         return Prices(2.0 + 0.045 * size, BAND_NS, verify=verify, again=2.0 * size, pair=0.15 + component * size)

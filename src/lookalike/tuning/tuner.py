@@ -189,6 +189,8 @@ def find_tuning(
     name = None if options["measure"] is None else check_measure(options["measure"])
     if name is not None and measure_named(name).is_distance:
         raise OptionError(f"measure is {options['measure']!r}: tune is for similarities, not for distances")
+    if name is not None and measure_named(name).boundless:
+        raise OptionError(f"measure is {options['measure']!r}: tune is for similarities up to 1")
     common = {key: value for key, value in options.items() if key not in _OF_TUNING}
     items = open_items(source, make_config(**{k: v for k, v in common.items() if k not in _READING and v is not None}))
     words = _words(items) if items.traits.is_text else None
@@ -221,7 +223,7 @@ def find_tuning(
 
 # Options of tuning, and those of reading, which no configuration has.
 _OF_TUNING = ("truth", "labels", "sample", "against", "progress", "shingle")
-_READING = ("format", "limit")
+_READING = ("format", "delimiter", "limit")
 
 
 def _words(items: Items) -> float:

@@ -16,6 +16,7 @@ the origin, and the error goes with their length. With s the product less a numb
 
     cosine      x·y = s + l,  s = x'·y' + m·y,  l = m·x - m·m;  x and y are of length 1, or scaled to it
     euclidean   -|x-y|²/2 = s + l,  s = x'·y' - |y'|²/2,  l = -|x'|²/2
+    dot         the same of vectors of any length
     manhattan   s = -Σ|x_i - y_i|, by a kernel of its own; a sum of positive terms is off by γ times itself
 
 Scores: the larger the better; of a distance it is minus the distance. Equal scores are ordered by item number.
@@ -65,10 +66,12 @@ from lookalike.verify.selection import (
 
 __all__ = [
     "COSINE",
+    "DOT",
     "EUCLIDEAN",
     "MANHATTAN",
     "Side",
     "all_pairs_above",
+    "all_pairs_multiplied",
     "all_pairs_within",
     "best_of_lists",
     "scales_of",
@@ -76,6 +79,8 @@ __all__ = [
 ]
 
 
+# To the kernels a product is a product, however long the vectors are.
+DOT = -1
 _BLOCK = 10 * LANES
 _STRIP = 16  # blocks of one task, which hold 59 MB of pairs if every pair is one
 _FEW = 16  # one pair in so many may be scored before float32 is cheaper
@@ -129,11 +134,11 @@ class Side:
             sized = _sized(vectors[start:stop], _some(scales, start, stop))
             near = (sized - centre).astype(np.float32)
             squares[start:stop] = np.square(near, dtype=np.float64).sum(axis=1)
-            if measure == COSINE:
+            if measure in (COSINE, DOT):
                 halves[start:stop] = -(sized * centre).sum(axis=1)
             if packed is not None:
                 packed.put(start, near)
-        if measure == COSINE:
+        if measure in (COSINE, DOT):
             lifts = -halves - np.square(centre).sum()
         elif measure == EUCLIDEAN:
             halves, lifts = squares / 2, -squares / 2
@@ -142,6 +147,11 @@ class Side:
 
     def __len__(self) -> int:
         return len(self.exact)
+
+    @property
+    def kernel(self) -> int:
+        """The measure as kernels know it."""
+        return COSINE if self.measure == DOT else self.measure
 
     def moved(self, first: int, stop: int) -> F32Array:
         """The vectors as they are multiplied: seen from the mean of the items."""
@@ -167,12 +177,16 @@ class Side:
         # their difference by u·(X·Y + Y²/2), and each moved vector by u of its norm, which shifts the product by
         # 2·u·X·Y and half the squared distance by u·(X + Y)²: together less than (d + 8)·u·M². The cosine adds and
         # subtracts products with the mean, three of them at most 1 and each rounded at most twice. Each operation may
-        # also be off by the smallest normal number.
+        # also be off by the smallest normal number. Where vectors have any length, M is at least that of m, so that no
+        # product with the mean is above 2·M²; three such, five roundings and that of the limit are within 16·u·M².
         most = float(other.squares.max(initial=0.0))
-        largest = np.maximum(self.squares, most)
+        centre = float(np.square(self.centre).sum()) if self.measure == DOT else 0.0
+        largest = np.maximum(self.squares, max(most, centre))
         margins = slack * largest + (self.exact.shape[1] + 8) * 2.0**-126
         if self.measure == COSINE:
             margins += 8.0 * _UNIT
+        elif self.measure == DOT:
+            margins += 16.0 * _UNIT * largest
         if rounded and self.bytes is not None and other.bytes is not None:
             margins += 1.001 * self.bytes.errors * (math.sqrt(most) + other.bytes.errors.max(initial=0.0))
         # Where a product may be infinite, everything is scored.
@@ -278,7 +292,7 @@ def _all_pairs(
             for rounded in sorted({scan.rounded, False}, reverse=True):
                 stride = block.multiply(column, end, rounded)
                 halves, limit = scan.halves[rounded][column:end], lowest[rounded][row:row_end]
-                where = side.measure, block.near, stride, halves, limit, side.exact, labels, least, row, column
+                where = side.kernel, block.near, stride, halves, limit, side.exact, labels, least, row, column
                 total = collect_pairs(*where, False, counts, nothing, nothing)
                 if total * _FEW < (row_end - row) * (end - column):
                     break
@@ -311,6 +325,28 @@ def all_pairs_above(
 def _above(unit: F32Array, threshold: float, threads: int, labels: I64Array) -> Iterator[tuple[I64Array, I64Array]]:
     least = threshold - _slack(unit.shape[1])
     side = Side.of(COSINE, unit)
+    return _all_pairs(side, least - side.lifts, least, threads, labels)
+
+
+def all_pairs_multiplied(
+    vectors: F32Array, product: float, threads: int, labels: I64Array | None = None
+) -> Iterator[tuple[I64Array, I64Array]]:
+    """Pairs (left < right) of vectors of any length: all whose product reaches `product`, and few below it.
+
+    Those below come within the rounding of a float64 sum, d·2⁻⁵² of both lengths. Pairs of vectors with the same label
+    are left out.
+    """
+    if labels is not None:
+        return _of_labels(labels, lambda order, mine: _multiplied(vectors[order], product, threads, mine))
+    return _multiplied(vectors, product, threads, np.empty(0, np.int64))
+
+
+def _multiplied(
+    vectors: F32Array, product: float, threads: int, labels: I64Array
+) -> Iterator[tuple[I64Array, I64Array]]:
+    side = Side.of(DOT, vectors)
+    longest = float(scales_of(vectors).min(initial=math.inf)) ** -2
+    least = product - (vectors.shape[1] + 8) * 2.0**-52 * longest
     return _all_pairs(side, least - side.lifts, least, threads, labels)
 
 
@@ -379,7 +415,7 @@ def top(
             stride = block.multiply(first, last, rounded)
             allowed += count * (last - first) // _FEW
             allowed -= keep_best(
-                ours.measure, block.near, stride, scan.halves[rounded][first:last], first, ours.exact, factors,
+                ours.kernel, block.near, stride, scan.halves[rounded][first:last], first, ours.exact, factors,
                 queries[rows], own_factors[rows], own[rows], theirs.lifts[rows], scan.margins[rounded][rows],
                 ids[rows], scores[rows],
             )  # fmt: skip
@@ -406,7 +442,7 @@ def best_of_lists(
     def task(span: tuple[int, int]) -> None:
         rows = slice(*span)
         score_lists(
-            items.measure, items.exact, factors, queries[rows], own_factors[rows], lists[rows], own[rows], ids[rows],
+            items.kernel, items.exact, factors, queries[rows], own_factors[rows], lists[rows], own[rows], ids[rows],
             scores[rows],
         )  # fmt: skip
         sort_best(ids[rows], scores[rows])

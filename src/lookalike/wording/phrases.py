@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-__all__ = ["counted", "measure_words"]
+from collections.abc import Iterable, Mapping
+
+__all__ = ["counted", "did_you_mean", "measure_words", "nearest_word"]
 
 _NAMES = {"weighted-jaccard": "weighted Jaccard", "fields": "weighted mean"}
 _NAMES |= {name.lower(): name for name in ("Euclidean", "Hamming", "Jaccard", "Manhattan")}
@@ -13,9 +15,26 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
+def nearest_word(given: str, known: Iterable[str], called: Mapping[str, str] | None = None) -> str | None:
+    """The word that somebody had in mind: what others call so, or what comes near; None where nothing does."""
+    from difflib import get_close_matches  # few runs go wrong
+
+    known, plain = list(known), given.strip().lower()
+    other = (called or {}).get(plain)
+    return other if other in known else next(iter(get_close_matches(plain, known, n=1)), None)
+
+
+def did_you_mean(given: str, known: Iterable[str], called: Mapping[str, str] | None = None) -> str:
+    """The same as the end of an error."""
+    found = nearest_word(given, known, called)
+    return "" if found is None else f"; did you mean {found!r}?"
+
+
 def measure_words(measure: str, told_as: str = "") -> str:
     """What a measure tells, inside a sentence: weighted Jaccard similarity, Euclidean distance, L3 distance."""
     if measure == "containment":
         return measure
+    if measure == "dot":
+        return "dot product"
     name = f"L{measure[3:]}" if measure.startswith("lr:") else _NAMES.get(measure, measure)
     return f"{name} {told_as}".strip()

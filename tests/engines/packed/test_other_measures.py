@@ -53,6 +53,7 @@ CASES: dict[str, tuple[Any, dict[str, Any]]] = {
     "cosine by bands": (vectors, {"measure": "cosine", "threshold": 0.9, "bands": 8, "rows": 8}),
     "euclidean": (vectors, {"measure": "euclidean", "max_distance": 1.0}),
     "euclidean by bands": (vectors, {"measure": "euclidean", "max_distance": 1.0, "bands": 8, "rows": 3}),
+    "dot": (vectors, {"measure": "dot", "threshold": 14.0}),
     "manhattan": (vectors, {"measure": "manhattan", "max_distance": 3.0, "bands": 8, "rows": 3}),
     "hamming": (bits, {"measure": "hamming", "threshold": 0.9, "bands": 8, "rows": 12}),
     "vectors in groups": (vectors, {"measure": "cosine", "threshold": 0.9, "bands": 8, "rows": 8, "group_by": "group"}),

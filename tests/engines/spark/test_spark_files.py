@@ -96,5 +96,7 @@ def test_what_cannot_be_read_is_refused(spark: SparkSession, tmp_path: Path) -> 
     ):
         with pytest.raises(kind, match=message):
             lookalike.spark.files(spark, *addresses, format=of)
+    with pytest.raises(OptionError, match="is for CSV files, and these are jsonl"):
+        lookalike.spark.files(spark, str(tmp_path / "a.jsonl"), delimiter=";")
     with pytest.raises(InputError, match=r"^id 1 in column 'id' is repeated$"):
         lookalike.spark.pairs(lookalike.spark.files(spark, str(tmp_path / "a.jsonl")), id="id")

@@ -26,6 +26,7 @@ from lookalike.io.source import describe
 from lookalike.items.collection import Collection
 from lookalike.items.from_rows import ItemBatch, ItemPiece
 from lookalike.measures import Judge, Measure, Represented
+from lookalike.measures.sketch_batch import set_apart
 from lookalike.threads.ordered import ordered_map
 from lookalike.types import BoolArray, I64Array, U16Array, U32Array, U64Array
 from lookalike.verify.verifier import Verifier
@@ -144,7 +145,9 @@ class SecondPass:
 
     def _check_unchanged(self, batch: ItemBatch, chosen: I64Array, items: Represented, before: U64Array) -> None:
         """What is read again must be what was decided on; what cannot be compared has another fingerprint there."""
-        differs = before != items.fingerprints[:, 0]
+        number = int(self.collection.against is not None and batch.first >= self.collection.references)
+        again = set_apart(items, batch.rows[chosen], self.measure.recipe, number)
+        differs = before != again.fingerprints[:, 0]
         differs[[row for row, _ in items.bad]] = False
         if differs.any():
             first = int(chosen[np.argmax(differs)])

@@ -12,7 +12,7 @@ The result depends on the items and options alone, not on batches, threads, memo
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -41,7 +41,6 @@ from lookalike.errors import OptionError
 from lookalike.io.source import Source
 from lookalike.items.collection import Collection, open_collection
 from lookalike.items.from_rows import Items
-from lookalike.measure_table import form_named
 from lookalike.measures import measure_of
 from lookalike.theory import Plan
 from lookalike.types import BoolArray
@@ -112,7 +111,7 @@ class _LocalRun:
         collection = open_collection(source, against, config)
         items = collection.items
         check_options(config, items.form)
-        config = replace(config, measure=config.measure or form_named(items.form).measure)
+        config = config.for_items(items.form, items.dimensions)
         self.keep = parse_keep(config.keep)
         self.seconds: dict[str, float] = {}
         self._begun = time.perf_counter()

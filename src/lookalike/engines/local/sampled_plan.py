@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from lookalike.config import Config
 from lookalike.engines.local.frequency_pass import count_frequencies
 from lookalike.engines.local.store.work_folder import Work
@@ -12,7 +10,6 @@ from lookalike.engines.planning_sample import sample_items
 from lookalike.errors import InputError
 from lookalike.io.source import Source
 from lookalike.items.collection import open_collection
-from lookalike.measure_table import form_named
 from lookalike.measures import measure_of
 from lookalike.theory import Plan
 from lookalike.wording.progress import SILENT
@@ -24,7 +21,7 @@ def plan_for(config: Config, count: int, source: Source) -> Plan:
     """The plan of the options for so many items, on a sample of them."""
     collection = open_collection(source, None, config)
     items = collection.items
-    config = replace(config, measure=config.measure or form_named(items.form).measure)
+    config = config.for_items(items.form, items.dimensions)
     frequencies = None
     if items.recipe.needs_frequencies:
         frequencies = count_frequencies(collection, config, Work(), SILENT)

@@ -188,7 +188,7 @@ def sketch(
     def sketched(batch: ItemBatch, columns: list[str]) -> _Worked:
         with room.enter(batch, collection.items.source):
             items = represent_batch(batch.values, batch.groups, recipe, frequencies)
-        made = sketch_items(set_apart(items, batch.rows, passing.part), recipe)
+        made = sketch_items(set_apart(items, batch.rows, recipe, passing.part), recipe)
         lengths = item_lengths(batch.values) if keep.kind in ("longest", "shortest") else None
         rows = batch.rows if config.unit != "document" else None
         drawn: list[DrawnItem] = []

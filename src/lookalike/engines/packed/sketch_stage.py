@@ -99,7 +99,7 @@ class SketchStage:
                 f"{self._named(rows, place)}: the item {why}; skip_bad=True (--skip-bad) counts such items and leaves "
                 "them uncompared"
             )
-        sketched = sketch_items(set_apart(items, numbers), self.recipe)
+        sketched = sketch_items(set_apart(items, numbers, self.recipe), self.recipe)
         chunk = int(chunk_of_item(numbers[:1])[0])
         self._add_entries(numbers, sketched, out)
         order = None if self.keep is None else self.keep.keys(rows, made.values, numbers)

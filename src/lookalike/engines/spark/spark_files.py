@@ -29,7 +29,7 @@ import pyarrow as pa
 from lookalike.engines.packed.numbering import NUMBER, POSITION_BITS
 from lookalike.engines.spark.spark_carrier import SparkCarrier, plain_errors, spark_functions
 from lookalike.errors import InputError, OptionError, UnavailableError
-from lookalike.io.reading.formats import DATA_ENDINGS, endings
+from lookalike.io.reading.formats import DATA_ENDINGS, DELIMITED, endings
 from lookalike.io.reading.formats.delimited import delimiter_of
 
 if TYPE_CHECKING:
@@ -109,14 +109,19 @@ class NumberedRows:
 class SparkFiles:
     """Files at addresses that Spark reads: files, folders with all that is below them, and patterns."""
 
-    def __init__(self, session: SparkSession, addresses: Sequence[str], format: str | None = None) -> None:
-        """List the files; which format they have is told by their endings, unless `format` says it."""
+    def __init__(
+        self, session: SparkSession, addresses: Sequence[str], format: str | None = None, delimiter: str | None = None
+    ) -> None:
+        """List the files; their endings tell which format they have, and headers how CSV is parted, if nobody does."""
         check_addresses(addresses, format)
         self.session, self.addresses = session, list(addresses)
         self._addresses = [_in_full(each) for each in addresses]
         listed = self._listed()
         names = [each["path"] for each in listed]
         self.format = format or _format_of(names)
+        if delimiter is not None and self.format not in DELIMITED:
+            raise OptionError(f"delimiter (--delimiter) is for CSV files, and these are {self.format}")
+        self._said = delimiter
         meant = [_ending_format(name) == self.format for name in names]
         # Files of a folder that are something else are left alone, unless all are.
         self._by_ending = any(meant) and not all(meant)
@@ -133,6 +138,7 @@ class SparkFiles:
         """What tells whether a file has changed."""
         return [
             {"name": name, "format": self.format, "size": each["length"], "time": _nanoseconds(each["time"])}
+            | ({} if self._said is None else {"delimiter": self._said})
             for name, each in zip(self.names, self._files, strict=True)
         ]
 
@@ -146,8 +152,8 @@ class SparkFiles:
         """The rows as Spark reads them, in no order."""
         kind, options = _READ[self.format]
         with one_line_errors():
-            if self.format == "csv":
-                options = {**options, "sep": self._delimiter()}
+            if self._said is not None or self.format == "csv":
+                options = {**options, "sep": self._said or self._delimiter()}
             frame: DataFrame = self._reader().options(**options).format(kind).load(self._addresses)
         return frame.withColumnRenamed("value", "text") if self.format == "lines" else frame
 

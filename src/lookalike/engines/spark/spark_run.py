@@ -25,7 +25,6 @@ from lookalike.engines.spark.spark_files import SparkFiles
 from lookalike.errors import InputError, OptionError
 from lookalike.items.collection import open_collection
 from lookalike.items.from_rows import Items
-from lookalike.measure_table import form_named
 from lookalike.recipe import function_name
 from lookalike.theory import Plan
 from lookalike.wording.phrases import counted
@@ -86,7 +85,7 @@ def run_on_spark(
         collection = open_collection(source, other, config)
         items = collection.items
         check_options(config, items.form)
-        config = replace(config, measure=config.measure or form_named(items.form).measure)
+        config = config.for_items(items.form, items.dimensions)
         source.check_ids()
         if other is not None:
             other.check_ids()

@@ -34,6 +34,7 @@ def open_files(
     paths: Sequence[str],
     *,
     format: str | None = None,
+    delimiter: str | None = None,
     skip_bad: bool = False,
     limit: int | None = None,
     batch_rows: int = BATCH_ROWS,
@@ -46,6 +47,7 @@ def open_files(
     Args:
         paths: in the order in which their rows are numbered.
         format: one of `formats.FORMATS` for all files; by their endings if None.
+        delimiter: what parts the cells of those that are CSV; what the header tells if None.
         skip_bad: count broken rows and go on, instead of an error.
         limit: read only the first so many rows.
         batch_rows, batch_bytes: how much a batch may hold.
@@ -54,7 +56,10 @@ def open_files(
     """
     formats.check_format(format)
     check_limits(limit, batch_rows, batch_bytes)
-    places = [replace(place, memory=memory) for place in expand(paths, format)]
+    places = [
+        replace(place, memory=memory, delimiter=delimiter if place.format in formats.DELIMITED else None)
+        for place in expand(paths, format)
+    ]
     kind = TextSource if places[0].format == "text" else FileSource
     return kind(places, FaultLog(skip_bad), limit, batch_rows, batch_bytes, threads)
 

@@ -63,6 +63,7 @@ class Place:
         format: one of `formats.FORMATS`.
         compression: "gzip", "zstd", "bz2", "xz" or None.
         system: an fsspec file system, or None for a local file.
+        delimiter: what parts the cells of CSV, where that was said.
         memory: bytes that may be held while it is read, None for any number; what is larger is refused in time.
         begun: gives its stream where that is being read ahead.
     """
@@ -72,6 +73,7 @@ class Place:
     format: str
     compression: str | None = None
     system: Any = field(default=None, compare=False)
+    delimiter: str | None = None
     memory: int | None = field(default=None, compare=False)
     begun: Callable[[], Any] | None = field(default=None, compare=False, repr=False)
 

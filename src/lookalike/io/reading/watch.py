@@ -72,6 +72,8 @@ def _identity(place: Place) -> Any:
 def _fingerprint(place: Place) -> dict[str, Any]:
     """Of a file its size and the time of its last change; of what has no such time, its content."""
     out: dict[str, Any] = {"name": place.name, "format": place.format, "size": None, "time": None}
+    if place.delimiter is not None:
+        out["delimiter"] = place.delimiter
     if place.remote:
         return out | {"told": _told(place)}
     path = Path(place.path)

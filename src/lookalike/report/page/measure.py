@@ -14,6 +14,7 @@ __all__ = [
     "amount",
     "axis_title",
     "compares_all",
+    "is_boundless",
     "is_distance",
     "is_identity",
     "limit",
@@ -35,6 +36,11 @@ def is_distance(report: Fields) -> bool:
     return words(report, "told_as") == "distance"
 
 
+def is_boundless(report: Fields) -> bool:
+    """Whether a similarity may be any number."""
+    return words(report, "measure") == "dot"
+
+
 def told(report: Fields) -> str:
     """What a pair has, which is also the name of its field: a similarity, or a distance."""
     return "distance" if is_distance(report) else "similarity"
@@ -47,7 +53,7 @@ def told_of(report: Fields, pair: Fields) -> str:
 
 def amount(report: Fields, value: float | None) -> str:
     """A similarity, or a distance, in figures."""
-    return distance(value) if is_distance(report) else ratio(value)
+    return distance(value) if is_distance(report) or is_boundless(report) else ratio(value)
 
 
 def measured(report: Fields) -> str:

@@ -99,7 +99,7 @@ _OPTIONS = (
 
 # Fields that stand elsewhere on the page, or say in another way what stands there.
 _ELSEWHERE = {"bands", "rows_per_band", "recall_at_threshold", "command", "finished", "lookalike", "hash_spec"}
-_ELSEWHERE |= {"candidates_rejected_share", "precision", "told_as", "form", "width"}
+_ELSEWHERE |= {"candidates_rejected_share", "precision", "told_as", "whole", "form", "width"}
 
 
 def cost(report: Fields) -> Section | None:

@@ -13,7 +13,7 @@ from lookalike.report.page.fields import Fields, count, number, records, words
 from lookalike.report.page.headline import unit
 from lookalike.report.page.layout import Section, figure, numbers_foldout, table
 from lookalike.report.page.markup import Markup, join, tag
-from lookalike.report.page.measure import amount, axis_title, is_distance, plan_words, told
+from lookalike.report.page.measure import amount, axis_title, is_boundless, is_distance, plan_words, told
 from lookalike.report.page.numbers import of_all, probability, whole
 from lookalike.theory.curve import candidate_probability
 from lookalike.theory.families import FAMILIES, Array, family_of, is_stable
@@ -106,7 +106,8 @@ def _nearness(report: Fields) -> Markup | None:
     chart = frame(f"{plural} of {total:,.0f} pairs", _HEIGHT, drawn, x, y, across=x.ticks(5))
     caption = f"{total:,.0f} pairs were found{_reach(report)}."
     for low, _, pairs in (each for each in boxes if each[0] == each[1] and each[2]):
-        caption += f" The thin column has the {pairs:,.0f} at {low:g}."
+        beyond = " and beyond" if is_boundless(report) else ""
+        caption += f" The thin column has the {pairs:,.0f} at {low:g}{beyond}."
     if y.log:
         caption += " The upright axis is logarithmic."
     rows = [[_range(low, high), whole(pairs), of_all(pairs, total)] for low, high, pairs in boxes]
@@ -147,11 +148,13 @@ class _Curve:
         threshold, measure, far = number(report, "threshold"), words(report, "measure"), is_distance(report)
         if not bands or not rows or threshold is None or threshold <= 0.0:
             return None
-        if far:
+        # A similarity may be told as what it leaves of so much.
+        most = number(report, "whole")
+        if far and most is None:
             if not is_stable(measure) or width is None or width <= 0.0:
                 return None
             family = family_of(measure, width)
-        elif measure in FAMILIES and threshold <= 1.0:
+        elif measure in FAMILIES and threshold <= (most or 1.0):
             family = FAMILIES[measure]
         else:
             return None
@@ -159,7 +162,7 @@ class _Curve:
         points = [row for row, at in places if 0.0 <= (at or 0.0) <= (threshold if far else 1.0)]
 
         def found(s: Array) -> Array:
-            return candidate_probability(s, bands, rows, family)
+            return candidate_probability(1.0 - np.minimum(s / most, 1.0) if most else s, bands, rows, family)
 
         return cls(found, points, threshold, far, report)
 

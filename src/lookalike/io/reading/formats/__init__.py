@@ -21,8 +21,12 @@ from lookalike.io.reading.faults import Faults
 from lookalike.io.reading.line_ranges import LineRange
 from lookalike.io.reading.places import Place
 from lookalike.io.source import OnRead
+from lookalike.wording.phrases import did_you_mean
 
 FORMATS = ("parquet", "jsonl", "csv", "tsv", "arrow", "npy", "npz", "text", "lines")
+
+# Those with cells that a character parts.
+DELIMITED = ("csv", "tsv")
 
 DATA_ENDINGS = {
     ".parquet": "parquet",
@@ -69,6 +73,7 @@ _MODULES = {
 __all__ = [
     "COMPRESSIONS",
     "DATA_ENDINGS",
+    "DELIMITED",
     "FORMATS",
     "PICTURE_ENDINGS",
     "TEXT_ENDINGS",
@@ -160,7 +165,8 @@ def reader(format: str) -> Reader:
 def check_format(format: str | None) -> None:
     """Raise `OptionError` for a format that does not exist."""
     if format is not None and format not in FORMATS:
-        raise OptionError(f"format: '{format}' is not one of {', '.join(FORMATS)}")
+        near = did_you_mean(format, FORMATS, {"json": "jsonl", "ndjson": "jsonl", "txt": "text", "feather": "arrow"})
+        raise OptionError(f"format: '{format}' is not one of {', '.join(FORMATS)}{near}")
 
 
 def endings(name: str) -> tuple[str, str | None]:

@@ -1,5 +1,5 @@
 """CSV and TSV: a header line, then rows with as many cells as the header. Cells of CSV are parted by commas; or, where
-the header has none, by semicolons, tabs or bars.
+the header has none, by semicolons, tabs or bars; or by what `--delimiter` says.
 
 All columns are text; an empty cell is the empty string. Cells may be quoted and may then hold delimiters,
 line breaks and doubled quotes. Empty lines are no rows. A row with more or fewer cells is a bad row, and so is
@@ -364,7 +364,7 @@ def manner(place: Place) -> Manner:
     text = head.removeprefix(mark).decode("latin-1")
     lines = io.StringIO(f"{text}\n{_END}", newline="").readlines()
     try:
-        delimiter = "\t" if place.format == "tsv" else delimiter_of(lines)
+        delimiter = place.delimiter or ("\t" if place.format == "tsv" else delimiter_of(lines))
         rows = csv.reader(lines, delimiter=delimiter)
         start, cells = 0, next(rows)
         while not cells:
@@ -503,7 +503,7 @@ class DelimitedSink:
 
         An empty cell of a table with one column is quoted too: an empty line would be no row.
         """
-        special = pc.match_substring_regex(cells, f'[{self._delimiter}"\\r\\n]')
+        special = pc.match_substring_regex(cells, f'[{re.escape(self._delimiter)}"\\r\\n]')
         if alone:
             special = pc.or_(special, pc.equal(pc.binary_length(cells), 0))
         if not pc.any(special).as_py():
