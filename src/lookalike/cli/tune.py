@@ -27,11 +27,12 @@ def tune(**given: Unpack[TuneCommand]) -> None:
 
     With --truth it tells precision, recall and F1, and proposes what agrees best.
 
-    -o writes the pairs that are shown, with what they are made of.
+    -o writes the pairs that are shown, with what they are made of; --report a page with all of it.
 
     Example: lookalike tune records.jsonl --id id --truth gold.tsv
     """
-    overwrite, quiet, json, plot = given["overwrite"], given["quiet"], given["json"], given["plot"]
+    overwrite, quiet, json = given["overwrite"], given["quiet"], given["json"]
+    plot, report = given["plot"], given["report"]
     from lookalike.cli import job
     from lookalike.cli.terminal import announce_compiling, out, print_json, progress_for, say
     from lookalike.config import default_memory
@@ -42,8 +43,11 @@ def tune(**given: Unpack[TuneCommand]) -> None:
 
     if plot is not None and plot.suffix != ".svg":
         raise OptionError(f"plot is {plot}: the picture must end in .svg")
-    if plot is not None and plot.exists() and not overwrite:
-        raise OutputError(f"{plot} exists; use --overwrite to replace it")
+    if report is not None and report.suffix != ".html":
+        raise OptionError(f"report is {report}: the page must end in .html")
+    for written in (plot, report):
+        if written is not None and written.exists() and not overwrite:
+            raise OutputError(f"{written} exists; use --overwrite to replace it")
     output = job.path_of(given["output"])
     job.check_output(output, overwrite=overwrite, dry_run=False, json=json, table=True)
     announce_compiling(quiet)
@@ -59,7 +63,7 @@ def tune(**given: Unpack[TuneCommand]) -> None:
     other = open_inputs(against, reading) if against else None
     truth = [values["truth"]] if values["truth"] is not None else []
     files = [*source.files, *(other.files if other is not None else ()), *truth]
-    for written in (output, plot):
+    for written in (output, plot, report):
         job.refuse_nested(Inputs([*inputs, *images, *against, *truth], files), Inputs(), written, None)
     wanted = {name: typed(values[name]) for name in entries(TuneOptions) if name in values}
     found = find_tuning(source, other, wanted, progress_for(quiet))
@@ -71,6 +75,8 @@ def tune(**given: Unpack[TuneCommand]) -> None:
 
         with atomic_file(plot, overwrite=overwrite) as part:
             part.write_text(svg(found), encoding="utf-8")
+    if report is not None:
+        found.write_report(report, overwrite=overwrite)
     if json:
         print_json(found.report)
     elif output is None or str(output) != "-":

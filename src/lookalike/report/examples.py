@@ -15,10 +15,10 @@ from lookalike.engines.local.pipeline import Found
 from lookalike.engines.local.result_tables import ids_of
 from lookalike.engines.local.specimens import CAUGHT_TEXT, Specimens, evenly
 from lookalike.items.from_rows import ItemPiece
-from lookalike.report.explain import aligned_words
 from lookalike.report.thumbnails import shows_pictures, thumbnails
 from lookalike.threads.ordered import ordered_map
 from lookalike.types import BoolArray, F64Array, I64Array
+from lookalike.wording.alignment import aligned_words
 
 __all__ = ["examples"]
 

@@ -5,22 +5,15 @@ They are part of the report's data, so that the page needs no other file, and st
 
 from __future__ import annotations
 
-import base64
-from pathlib import Path
-
 import numpy as np
 
 from lookalike.engines.local.pipeline import Found
-from lookalike.errors import InputError
 from lookalike.io.reading.images import ImageSource
-from lookalike.io.reading.pictures import thumbnail
 from lookalike.items.from_rows import Items
+from lookalike.report.page.inline_pictures import picture_or_text
 from lookalike.threads.ordered import ordered_map
 
 __all__ = ["shows_pictures", "thumbnails"]
-
-# Pixels of a side, which take some 8 kB; a report has up to 72 pictures.
-_SIDE = 240
 
 
 def shows_pictures(found: Found) -> bool:
@@ -29,7 +22,7 @@ def shows_pictures(found: Found) -> bool:
 
 
 def thumbnails(found: Found, items: list[int]) -> dict[int, dict[str, str]]:
-    """What to show of some items: a `picture`, or a `text` that says that it is no longer there."""
+    """What to show of some items; nothing of those that are no files of pictures."""
     rows, references = found.sketched.rows_of(np.array(items, np.int64)).tolist(), found.collection.references
     against = found.collection.against
 
@@ -46,10 +39,5 @@ def _seen(items: Items, row: int) -> dict[str, str]:
     source = items.source
     if not isinstance(source, ImageSource):
         return {}
-    at = int(np.searchsorted(np.array(source.first_rows(), np.int64), row, side="right")) - 1
-    place = source.places[at]
-    try:
-        data = thumbnail(Path(place.path).read_bytes(), _SIDE, place.name)
-    except (OSError, InputError):
-        return {"text": f"{place.name} cannot be shown: it is not there, or no whole picture any more"}
-    return {"picture": f"data:image/jpeg;base64,{base64.b64encode(data).decode()}"}
+    name = source.files[int(np.searchsorted(np.array(source.first_rows(), np.int64), row, side="right")) - 1]
+    return picture_or_text(source.small(name), name)

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lookalike.report.explain import aligned_words
 from lookalike.report.page.differences import beginning, differing
 from lookalike.report.page.markup import tag, visible
+from lookalike.wording.alignment import aligned_words
 from tests.report.page.example import HOSTILE
 from tests.report.page.outline import Outline
 

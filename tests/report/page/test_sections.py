@@ -225,6 +225,22 @@ def test_a_text_of_which_only_the_beginning_is_known_says_so() -> None:
     assert shown(sample_pairs({"sample_pairs": [pair]})).text.count("the rest is not shown") == 1
 
 
+@pytest.mark.parametrize(
+    ("similarity", "cut", "said"),
+    [
+        (0.9, False, "Both have the same words in the same order."),
+        (0.9, True, "What is shown of both has the same words."),
+        (1.0, False, ""),
+    ],
+)
+def test_why_nothing_is_marked_is_said(similarity: float, cut: bool, said: str) -> None:
+    a, b = {"id": 1, "text": "twenty-first"}, {"id": 2, "text": "twenty first", "cut": cut}
+    pair = {"a": a, "b": b, "similarity": similarity, "marks_a": [[0, 12]], "marks_b": [[0, 12]]}
+    text = shown(sample_pairs({"sample_pairs": [pair]})).text
+    assert said in text
+    assert text.count("words") == (1 if said else 0)
+
+
 def test_members_of_a_cluster_show_what_the_kept_one_has_not() -> None:
     cluster = {
         "size": 2,

@@ -7,6 +7,7 @@
     charts     bars, histograms, intervals and the S-curve as SVG
     headline, certificate_section, sources, spread, examples_section, run    the sections, in the order of the page
     document   the whole: head, contents, sections
+    tuning_page    another page, of the same parts: what `tune` saw
 
 The page is one file. It loads nothing: its policy allows only the style sheet and the script that stand in it, by their
 hashes, so that not even a mistake in escaping could make it run or fetch something. Without the script it is complete.

@@ -4,7 +4,7 @@
     and some words before the [difference], and some after it
     … 43 words alike …
 
-A click unfolds a stretch. Ranges of what both have come with the data (`report/explain.py`).
+A click unfolds a stretch. Ranges of what both have come with the data (`wording/alignment.py`).
 """
 
 from __future__ import annotations

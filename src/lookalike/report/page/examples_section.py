@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 
 from lookalike.report.page.differences import beginning, differing
 from lookalike.report.page.fields import Fields, count, number, record, records, words
 from lookalike.report.page.headline import unit
+from lookalike.report.page.inline_pictures import picture
 from lookalike.report.page.layout import Section
 from lookalike.report.page.markup import Markup, cut, foldout, join, name, tag
 from lookalike.report.page.measure import is_distance, missed_by, of_text, told, told_of
 from lookalike.report.page.numbers import NONE, of_all, whole
 
-__all__ = ["largest_clusters", "sample_pairs"]
+__all__ = ["folds", "largest_clusters", "pair_foldout", "sample_pairs"]
 
 _SNIPPET = 140
 _MOST_CLUSTERS, _MOST_MEMBERS, _MOST_PAIRS, _MOST_NEAR = 10, 5, 12, 4
 _OPEN_PAIRS = 3
 # Characters of an item, folded ones among them: with that a page of texts stays below a megabyte.
 _CLUSTER_TEXT, _PAIR_TEXT = 4_000, 10_000
-# What a picture may be: nothing that a browser would fetch or run.
-_PICTURE = re.compile("data:image/jpeg;base64,[A-Za-z0-9+/]+={0,2}")
 
 
 def largest_clusters(report: Fields) -> Section | None:
@@ -46,7 +44,7 @@ def sample_pairs(report: Fields) -> Section | None:
     lead: str = _lead(pairs, near)
     if any(_marks(each, side) for each in [*pairs, *near] for side in ("marks_a", "marks_b")):
         lead = join([lead, " What only one of the two has is ", tag("mark", "marked"), "."])
-    body = [_folds(_pair(report, each, open=place < _OPEN_PAIRS) for place, each in enumerate(pairs))]
+    body = [folds(pair_foldout(report, each, open=place < _OPEN_PAIRS) for place, each in enumerate(pairs))]
     if near:
         body.append(_near_misses(report, near))
     return Section("pairs", "Sample pairs", join(filter(None, body)), lead)
@@ -65,11 +63,12 @@ def _near_misses(report: Fields, near: Sequence[Fields]) -> Markup:
     at = number(report, "threshold")
     said = f"These were compared and are {side}{'' if at is None else f' of {at:g}'}: they are no results."
     label = tag("span", "not matched", class_="badge removed")
-    folded = _folds(_pair(report, each, label=label) for each in near)
+    folded = folds(pair_foldout(report, each, label=label) for each in near)
     return tag("div", tag("h3", "Not matched"), tag("p", said, class_="note"), folded, class_="near")
 
 
-def _folds(folded: Iterable[Markup]) -> Markup | None:
+def folds(folded: Iterable[Markup]) -> Markup | None:
+    """What unfolds, one below the other."""
     inside = list(folded)
     return tag("div", *inside, class_="folds") if inside else None
 
@@ -91,7 +90,8 @@ def _cluster(report: Fields, cluster: Fields, items: int | None, noun: str) -> M
     shown += [_member(each, _badge(report, each), "removed", style) for each in members]
     more = (size or 0) - 1 - len(members)
     rest = tag("p", f"and {more:,} more", class_="note") if more > 0 else None
-    return foldout(summary, tag("div", *shown, class_="members"), rest)
+    class_ = "members pictures" if words(kept, "picture") else "members"
+    return foldout(summary, tag("div", *shown, class_=class_), rest)
 
 
 def _badge(report: Fields, member: Fields) -> str:
@@ -109,7 +109,8 @@ def _member(item: Fields, role: str, class_: str, style: str) -> Markup:
     return tag("article", head, _content(item, _marks(item, "marks"), style, _CLUSTER_TEXT))
 
 
-def _pair(report: Fields, pair: Fields, *, open: bool = False, label: Markup | None = None) -> Markup:
+def pair_foldout(report: Fields, pair: Fields, *, open: bool = False, label: Markup | None = None) -> Markup:
+    """Two items side by side, and how alike they are; with a `label` they are no match."""
     a, b = record(pair, "a"), record(pair, "b")
     sides = [(a, _marks(pair, "marks_a")), (b, _marks(pair, "marks_b"))]
     summary = join(
@@ -128,16 +129,25 @@ def _pair(report: Fields, pair: Fields, *, open: bool = False, label: Markup | N
         body = _content(item, marks or ([[0, 0]] if compared else []), _style(report), _PAIR_TEXT)
         shown.append(tag("article", head, body))
     pictures = any(words(item, "picture") for item, _ in sides)
-    return foldout(summary, tag("div", *shown, class_="halves pictures" if pictures else "halves"), open=open)
+    both = tag("div", *shown, class_="halves pictures" if pictures else "halves")
+    return foldout(summary, both, _without_marks(report, pair, both), open=open)
+
+
+def _without_marks(report: Fields, pair: Fields, shown: Markup) -> Markup | None:
+    """Why nothing is marked in two texts that are not the same."""
+    if not of_text(report) or "<mark>" in shown or number(pair, told(report)) in (None, 1.0):
+        return None
+    is_cut = any(record(pair, side).get("cut") is True for side in "ab")
+    said = "What is shown of both has the same words." if is_cut else "Both have the same words in the same order."
+    return tag("p", said, class_="note")
 
 
 def _content(item: Fields, marks: Sequence[object], style: str, most: int) -> Markup | None:
     """What an item is: a picture, or a text in which what is outside of `marks` is marked; without marks nothing is."""
-    picture, (text, left_out) = words(item, "picture"), cut(words(item, "text"), most)
-    if _PICTURE.fullmatch(picture):
-        return tag("img", src=picture, alt="", class_="picture")
-    if not text:
-        return None
+    text, left_out = cut(words(item, "text"), most)
+    seen = picture(item)
+    if seen is not None or not text:
+        return seen
     body = differing(text, marks) if marks else beginning(text)
     is_cut = left_out or item.get("cut") is True
     rest = tag("span", " … the rest is not shown", class_="cut") if is_cut else None
