@@ -30,11 +30,14 @@ def dedup(**given: Unpack[DedupCommand]) -> None:
         run_on_cluster("dedup", DedupCommand, given)
         return
     from lookalike.cli import job
+    from lookalike.errors import OptionError
 
     to_folder = job.check_output(
         job.path_of(given["output"]), overwrite=given["overwrite"], dry_run=given["dry_run"], json=given["json"],
         table=False, lines=given["format"] == "lines", resume=given["resume"], workdir=given["workdir"],
     )  # fmt: skip
+    if given["with_rows"] and not to_folder:
+        raise OptionError("with_rows (--with-rows) is about removed.parquet: give a folder with -o for it")
     task = job.prepare("dedup", DedupCommand, given)
     try:
         _run(task, given, to_folder=to_folder)

@@ -31,6 +31,7 @@ from lookalike.engines.local.matched import Matched, matches_file
 from lookalike.engines.local.near_misses import near_misses
 from lookalike.engines.local.noting import noting_for
 from lookalike.engines.local.parts import fold_items, group_items
+from lookalike.engines.local.removed_names import check_free_names
 from lookalike.engines.local.room import give_back_memory
 from lookalike.engines.local.run_audit import Auditing
 from lookalike.engines.local.run_context import RunContext
@@ -114,6 +115,8 @@ class _LocalRun:
         items = collection.items
         check_options(config, items.form)
         config = replace(config, measure=config.measure or form_named(items.form).measure)
+        if config.with_rows:
+            check_free_names(collection, config, against=against is not None or known is not None)
         self.keep = parse_keep(config.keep)
         self.seconds: dict[str, float] = {}
         self._begun = time.perf_counter()
