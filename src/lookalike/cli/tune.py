@@ -19,6 +19,8 @@ __all__ = ["tune"]
 
 _BARS = 20
 _WIDTH = 40
+# Columns before a text.
+_SCORE = 8
 
 
 @command(TuneCommand)
@@ -91,12 +93,13 @@ def _show(console: Console, found: Tuning) -> None:
     """What was tried, how alike the nearest are, and pairs."""
     from rich.text import Text
 
+    from lookalike.cli.wrapping import shortened, tell
     from lookalike.wording.phrases import counted
     from lookalike.wording.printable import printable
 
     held = "all" if found.sampled == found.items else f"{found.sampled:,} of them"
     words = "" if found.words is None else f"; a median of {found.words:,.0f} different words"
-    console.print(Text(f"{counted(found.items, found.noun)}, {held} held against the others{words}"), soft_wrap=True)
+    tell(console, f"{counted(found.items, found.noun)}, {held} held against the others{words}")
     console.print(_tried(found))
     console.print(Text(f"how alike each {found.noun} is to its nearest", style="italic"))
     for line in _bars(found.trial, found.threshold):
@@ -110,7 +113,7 @@ def _show(console: Console, found: Tuning) -> None:
             matched = False
         for score, end in ((f"{row['similarity']:.2f}", "a"), ("", "b")):
             text = f"{printable(str(row[end]))}: {printable(row[f'item_{end}'])}"
-            console.print(Text(f"{score:>6}  {text}"), no_wrap=True, overflow="ellipsis", crop=True)
+            console.print(Text(f"{score:>6}  {shortened(text, console.width - _SCORE)}"), no_wrap=True, crop=True)
 
 
 def _tried(found: Tuning) -> Table:

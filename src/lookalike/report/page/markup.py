@@ -14,6 +14,8 @@ import re
 from collections.abc import Iterable
 from html import escape
 
+from lookalike.wording.breaks import NAME_BREAKS
+
 __all__ = ["Markup", "cut", "foldout", "join", "name", "tag", "visible"]
 
 _VOID = {"br", "img", "link", "meta", "wbr"}
@@ -22,9 +24,6 @@ _SHAPES = {"circle", "line", "path", "polygon", "polyline", "rect"}
 _PICTURES = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n"} | {0x7F: 0x2421}
 # C1 controls, lone surrogates (which cannot be encoded) and noncharacters (which a parser complains about).
 _UNSHOWABLE = re.compile("[\x80-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
-
-# Between what ends a part of a file's name, or of an id, and the next part.
-_BREAKS = re.compile(r"(?<=[/\\_.:-])(?=[^/\\_.:-])")
 
 
 class Markup(str):
@@ -66,7 +65,7 @@ def name(text: str, limit: int = 200) -> Markup:
     Where a line has no room for it, it is broken after a stop or a slash rather than anywhere.
     """
     shown, rest = cut(text, limit)
-    pieces = _BREAKS.split(visible(shown) + ("…" if rest else ""))
+    pieces = NAME_BREAKS.split(visible(shown) + ("…" if rest else ""))
     inside = [each for piece in pieces for each in (tag("wbr"), piece)][1:]
     return tag("bdi", *inside, class_="name", title=text[:1000] if rest else None)
 
