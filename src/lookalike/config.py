@@ -69,6 +69,8 @@ class Config:
     group_by: str | None
     # Whether tables have the texts of items beside their ids.
     with_text: bool
+    # Whether the table of removed items has all columns of their rows.
+    with_rows: bool
     report_by: str | None
     # Whether pairs of two of the run's own items are wanted, too, where pairs with another collection are.
     within: bool
@@ -220,6 +222,8 @@ def _check_together(options: ConfigOptions) -> None:
         raise OptionError(f"{name} is about near-duplicates inside the input, which only_against leaves alone")
     if options["min_words"] and unit == "document":
         raise OptionError("min_words is about paragraphs and lines: it goes with unit (--unit)")
+    if options["with_rows"] and unit != "document":
+        raise OptionError(f"with_rows tells of whole documents: it does not go with unit={unit!r}")
     if options["min_count"] > 2 and options["only_against"]:
         raise OptionError("min_count is about repeats inside the input, which only_against leaves alone")
     if isinstance(options["keep"], str):

@@ -7,7 +7,7 @@ import re
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lookalike.report.explain import aligned_words, compare_texts
+from lookalike.report.explain import compare_texts
 from lookalike.shingle import parse_shingle
 from lookalike.twin.text import shingles
 
@@ -67,15 +67,3 @@ def test_invalid_bytes_do_no_harm() -> None:
     found = compare_texts(b"\xff a b \xe4\xb8", b"a b", parse_shingle("word:1"))
     assert found.similarity == 1.0
     assert found.shared_a.tolist() == [False, False, True, False, True, False, False, False]
-
-
-def test_words_are_aligned_as_diff_would() -> None:
-    a, b = "Alpha beta gamma, delta epsilon.", "alpha BETA delta; epsilon zeta gamma"
-    ours, theirs = aligned_words(a, b)
-    assert [a[low:high] for low, high in ours] == ["Alpha beta", "delta epsilon"]
-    # `gamma` is in both, and stands elsewhere.
-    assert [b[low:high] for low, high in theirs] == ["alpha BETA", "delta; epsilon"]
-    assert aligned_words("one two", "two one") in ([[[0, 3]], [[4, 7]]], ([[0, 3]], [[4, 7]]), ([[4, 7]], [[0, 3]]))
-    assert aligned_words("", "x") == ([], [])
-    # Scripts without spaces are aligned character by character.
-    assert aligned_words("雲端計算平台", "雲端平台")[0] == [[0, 2], [4, 6]]

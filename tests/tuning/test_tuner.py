@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import lookalike
-from lookalike.errors import InputError, OptionError
+from lookalike.errors import InputError, OptionError, OutputError
 from tests.cli.conftest import Run, run  # noqa: F401 (a fixture)
 
 WORDS = [f"{a}{b}{c}{d}" for a in "bdfgk" for b in "aeiou" for c in "lmnprst" for d in "aeo"]
@@ -208,3 +208,43 @@ def test_nothing_that_is_read_is_written_over(run: Run, tmp_path: Path, monkeypa
     assert sorted(path.name for path in Path.cwd().iterdir()) == ["docs.csv", "gold.csv", "mine.svg"]
     assert Path("docs.csv").read_text().startswith("text") and Path("gold.csv").read_text() == "0,1\n"
     assert run("tune", "docs.csv", "--truth", "none.tsv").error == "none.tsv cannot be read: no such file or directory"
+
+
+def test_the_page_has_the_proposal_and_pairs_with_marks(tmp_path: Path) -> None:
+    table, truth = records()
+    found = lookalike.tune(table, id="id", truth=truth)
+    page = found.write_report(tmp_path / "tune.html").read_text(encoding="utf-8")
+    assert f"Threshold {found.threshold:.2f} with {found.shingle}" in page
+    assert page.count("<mark>") > 20 and "interval-of recall" in page
+    with pytest.raises(OutputError):
+        found.write_report(tmp_path / "tune.html")
+    assert found.write_report(tmp_path / "tune.html", overwrite=True) == tmp_path / "tune.html"
+
+
+def test_of_pictures_the_page_shows_pictures(tmp_path: Path) -> None:
+    image = pytest.importorskip("PIL.Image")
+    rng = np.random.default_rng(2)
+    for number in range(6):
+        coarse = image.fromarray(rng.integers(0, 256, (6, 8, 3), np.uint8))
+        for copy, size in (("a", (64, 48)), ("b", (320, 240))):
+            coarse.resize(size).save(tmp_path / f"{number}{copy}.png")
+    found = lookalike.tune(lookalike.images(tmp_path))
+    assert found.noun == "picture"
+    (tmp_path / "0a.png").unlink()
+    page = found.page()
+    assert page.count('src="data:image/jpeg;base64,') > 6
+    assert "0a.png cannot be shown" in page.replace("<wbr>", "")
+
+
+def test_the_command_writes_the_page_and_never_over_a_file_it_was_not_told_to(run: Run, tmp_path: Path) -> None:  # noqa: F811
+    table, _ = records(20)
+    lines = "".join(json.dumps(row) + "\n" for row in table.to_pylist())
+    source, page = tmp_path / "records.jsonl", tmp_path / "tune.html"
+    source.write_text(lines)
+    assert run("tune", source, "--id", "id", "--report", page).code == 0
+    assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
+    for arguments, said in ((["--report", page], "exists"), (["--report", tmp_path / "x.htm"], "must end in .html")):
+        done = run("tune", source, "--id", "id", *arguments)
+        assert done.code != 0 and said in done.err
+    assert run("tune", source, "--id", "id", "--report", page, "--overwrite").code == 0
+    assert source.read_text() == lines

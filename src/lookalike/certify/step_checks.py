@@ -133,16 +133,22 @@ class BucketPairs:
         if len(pairs):
             self._drawn.append(pairs)
 
+    def some(self, most: int) -> I64Array:
+        """No more than so many of the pairs, two columns; the same whatever the order they came in."""
+        if not self._drawn:
+            return np.empty((0, 2), np.int64)
+        pairs = np.unique(np.concatenate(self._drawn), axis=0)
+        left, right = np.ascontiguousarray(pairs.T)
+        ranks = ranks_of(left, self.seed % 2**64) ^ ranks_of(right, 1)
+        return pairs[np.sort(np.argsort(ranks, kind="stable")[:most])]
+
     def lost(
         self, matches: Callable[[I64Array, I64Array], BoolArray], contains: Callable[[I64Array, I64Array], BoolArray]
     ) -> tuple[int, int]:
         """How many of the pairs match, and how many of those are not contained in the results."""
-        if not self._drawn:
+        pairs = self.some(_PAIRS)
+        if not len(pairs):
             return 0, 0
-        pairs = np.unique(np.concatenate(self._drawn), axis=0)
-        left, right = np.ascontiguousarray(pairs.T)
-        ranks = ranks_of(left, self.seed % 2**64) ^ ranks_of(right, 1)
-        pairs = pairs[np.sort(np.argsort(ranks, kind="stable")[:_PAIRS])]
         hit = matches(pairs[:, 0], pairs[:, 1])
         left, right = pairs[hit].T
         return len(left), int((~contains(left, right)).sum())

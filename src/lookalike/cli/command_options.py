@@ -237,6 +237,7 @@ class TuneCommand(InputArguments, TuneOptions, Pictures, Overwriting, Quiet, Jso
     """The options of `lookalike tune`."""
 
     plot: Annotated[Path | None, Option("Write what was seen as a picture, for example tune.svg.")]
+    report: Annotated[Path | None, Option("Write all of it as a page to look at, for example tune.html.")]
 
 
 class PlanCommand(PlanOptions, Delimited, Overwriting, Json, total=False):

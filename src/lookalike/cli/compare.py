@@ -24,6 +24,7 @@ def compare(**given: Unpack[CompareCommand]) -> None:
     """
     from lookalike.cli.side_by_side import print_side_by_side
     from lookalike.cli.terminal import announce_compiling, out, print_json
+    from lookalike.cli.wrapping import tell
     from lookalike.report.explain import compare_texts
     from lookalike.shingle import parse_shingle
 
@@ -65,10 +66,10 @@ def compare(**given: Unpack[CompareCommand]) -> None:
     what = "files" if values["of"] is None else "items"
     same = f"  (the {what} are identical)" if texts[0] == texts[1] else ""
     console.print(f"Jaccard similarity [bold]{found.similarity:.4f}[/] on {parsed} shingles{same}")
-    console.print(
+    tell(
+        console,
         f"{found.both:,} shared of {found.size_a:,} and {found.size_b:,} shingles; "
         f"{found.a_in_b:.1%} of A is in B, {found.b_in_a:.1%} of B is in A",
-        soft_wrap=True,
     )
     if lines and not quiet:
         print_side_by_side(console, (a, b), texts, (found.shared_a, found.shared_b), rows=lines)

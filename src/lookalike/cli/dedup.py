@@ -40,6 +40,8 @@ def dedup(**given: Unpack[DedupCommand]) -> None:
         job.path_of(given["output"]), overwrite=given["overwrite"], dry_run=given["dry_run"], json=given["json"],
         table=False, lines=given["format"] == "lines", resume=given["resume"], workdir=given["workdir"],
     )  # fmt: skip
+    if given["with_rows"] and not to_folder:
+        raise OptionError("with_rows (--with-rows) is about removed.parquet: give a folder with -o for it")
     task = job.prepare("dedup", DedupCommand, given)
     if task.config.span is not None and given["annotate"]:
         raise OptionError(f"annotate tells of whole documents: it does not go with unit={given['unit']!r}")

@@ -104,19 +104,20 @@ def _short(path: Path) -> str:
 
 def _show_clusters(console: Console, result: Clusters, shown: int) -> None:
     from rich.table import Table
-    from rich.text import Text
+
+    from lookalike.cli.wrapping import Breakable
 
     table = Table(header_style="bold", title="The largest clusters", title_justify="left")
     table.add_column("files", justify="right")
     table.add_column("least similar", justify="right")
-    table.add_column("among them", overflow="fold")
+    table.add_column("among them")
     groups: dict[int, list[dict[str, object]]] = {}
     for row in result.table.to_pylist():
         groups.setdefault(row["cluster"], []).append(row)
     for rows in sorted(groups.values(), key=len, reverse=True)[:shown]:
         listed = ", ".join(str(row["id"]) for row in rows[:3]) + (", …" if len(rows) > 3 else "")
         table.add_row(
-            str(len(rows)), f"{min(float(str(row['similarity'])) for row in rows):.3f}", Text(printable(listed))
+            str(len(rows)), f"{min(float(str(row['similarity'])) for row in rows):.3f}", Breakable(printable(listed))
         )
     console.print(table)
 

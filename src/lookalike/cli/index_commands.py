@@ -167,6 +167,7 @@ def stats(**given: Unpack[IndexStatsCommand]) -> None:
     Example: lookalike index stats seen.idx
     """
     from lookalike.cli.terminal import out, print_json
+    from lookalike.cli.wrapping import tell
 
     values = checked(IndexStatsCommand, given)
     with _opened(values, readonly=True) as index:
@@ -182,7 +183,7 @@ def stats(**given: Unpack[IndexStatsCommand]) -> None:
             if value is None
             else value
         )
-        out().print(f"{name.replace('_', ' '):>15}  {shown}", soft_wrap=True, markup=False)
+        tell(out(), f"{name.replace('_', ' '):>15}  {shown}")
 
 
 @command(IndexVerifyCommand)

@@ -23,6 +23,7 @@ from lookalike import __version__
 from lookalike.cli import stopwatch  # noqa: F401  (it begins to count here)
 from lookalike.cli.interrupts import INTERRUPTED, leave
 from lookalike.cli.plain_values import PlainCommand, PlainGroup
+from lookalike.cli.wrapping import on_standard_error
 from lookalike.errors import LookalikeError
 from lookalike.wording.printable import printable
 
@@ -241,7 +242,7 @@ def _nobody_reads() -> int:
 
 
 def _say(message: str) -> None:
-    print(f"lookalike: {printable(' '.join(message.split()))}", file=sys.stderr)  # noqa: T201
+    on_standard_error(f"lookalike: {printable(' '.join(message.split()))}")
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ def plan(**given: Unpack[PlanCommand]) -> None:
     Example: lookalike plan --threshold 0.8 --recall 0.99 --plot curve.svg
     """
     from lookalike.cli.terminal import out, print_json, say
+    from lookalike.cli.wrapping import tell
     from lookalike.errors import OptionError
     from lookalike.theory import coloured_curve, svg
 
@@ -45,7 +46,7 @@ def plan(**given: Unpack[PlanCommand]) -> None:
         print_json(_as_data(chosen))
         return
     console = out()
-    console.print(str(chosen), markup=False, soft_wrap=True)
+    tell(console, str(chosen))
     # Where every pair is compared the curve is flat, and each row of the table says 1.
     if not chosen.exhaustive:
         console.print()

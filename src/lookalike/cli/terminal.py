@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from lookalike.cli.wrapping import Breakable, on_standard_error, wrapped
 from lookalike.wording.printable import printable
 from lookalike.wording.progress import SILENT, Progress, Stage
 
@@ -50,8 +51,7 @@ def out() -> Console:
 def say(message: str, *, quiet: bool = False) -> None:
     """A line for people on standard error."""
     if not quiet:
-        # Not through rich, which takes 15 ms to load; on a terminal its bars make room for others.
-        print(printable(message), file=sys.stderr)  # noqa: T201
+        on_standard_error(printable(message))
 
 
 def print_json(data: Any) -> None:
@@ -149,14 +149,15 @@ def show_table(
     if table.num_rows == 0:
         return
     # A title of the table itself would be folded to the table's width.
-    console.print(Text(printable(title), style="italic"), soft_wrap=True)
+    width = console.width if console.is_terminal else None
+    console.print(Text(wrapped(printable(title), width), style="italic"), soft_wrap=True)
     shown = Table(header_style="bold")
     for field in table.schema:
         number = pa.types.is_integer(field.type) or pa.types.is_floating(field.type)
-        shown.add_column(field.name, justify="right" if number else "left", overflow="fold", no_wrap=number)
+        shown.add_column(field.name, justify="right" if number else "left", no_wrap=number)
     for row in table.slice(0, rows).to_pylist():
-        # Text, because brackets and colons in an id are no markup.
-        shown.add_row(*(Text(_cell(value)) for value in row.values()))
+        # Not as they are, because brackets and colons in an id are no markup.
+        shown.add_row(*(Breakable(_cell(value)) for value in row.values()))
     console.print(shown)
     total = table.num_rows if of is None else of
     if total > rows:

@@ -19,6 +19,8 @@ __all__ = ["tune"]
 
 _BARS = 20
 _WIDTH = 40
+# Columns before a text.
+_SCORE = 8
 
 
 @command(TuneCommand)
@@ -27,11 +29,12 @@ def tune(**given: Unpack[TuneCommand]) -> None:
 
     With --truth it tells precision, recall and F1, and proposes what agrees best.
 
-    -o writes the pairs that are shown, with what they are made of.
+    -o writes the pairs that are shown, with what they are made of; --report a page with all of it.
 
     Example: lookalike tune records.jsonl --id id --truth gold.tsv
     """
-    overwrite, quiet, json, plot = given["overwrite"], given["quiet"], given["json"], given["plot"]
+    overwrite, quiet, json = given["overwrite"], given["quiet"], given["json"]
+    plot, report = given["plot"], given["report"]
     from lookalike.cli import job
     from lookalike.cli.terminal import announce_compiling, out, print_json, progress_for, say
     from lookalike.config import default_memory
@@ -43,8 +46,11 @@ def tune(**given: Unpack[TuneCommand]) -> None:
 
     if plot is not None and plot.suffix != ".svg":
         raise OptionError(f"plot is {plot}: the picture must end in .svg")
-    if plot is not None and plot.exists() and not overwrite:
-        raise OutputError(f"{plot} exists; use --overwrite to replace it")
+    if report is not None and report.suffix != ".html":
+        raise OptionError(f"report is {report}: the page must end in .html")
+    for written in (plot, report):
+        if written is not None and written.exists() and not overwrite:
+            raise OutputError(f"{written} exists; use --overwrite to replace it")
     output = job.path_of(given["output"])
     job.check_output(output, overwrite=overwrite, dry_run=False, json=json, table=True)
     announce_compiling(quiet)
@@ -62,7 +68,7 @@ def tune(**given: Unpack[TuneCommand]) -> None:
     check_delimiter(values["delimiter"], source, other)
     truth = [values["truth"]] if values["truth"] is not None else []
     files = [*source.files, *(other.files if other is not None else ()), *truth]
-    for written in (output, plot):
+    for written in (output, plot, report):
         job.refuse_nested(Inputs([*inputs, *images, *against, *truth], files), Inputs(), written, None)
     wanted = {name: typed(values[name]) for name in entries(TuneOptions) if name in values}
     found = find_tuning(source, other, wanted, progress_for(quiet))
@@ -74,6 +80,8 @@ def tune(**given: Unpack[TuneCommand]) -> None:
 
         with atomic_file(plot, overwrite=overwrite) as part:
             part.write_text(svg(found), encoding="utf-8")
+    if report is not None:
+        found.write_report(report, overwrite=overwrite)
     if json:
         print_json(found.report)
     elif output is None or str(output) != "-":
@@ -88,12 +96,13 @@ def _show(console: Console, found: Tuning) -> None:
     """What was tried, how alike the nearest are, and pairs."""
     from rich.text import Text
 
+    from lookalike.cli.wrapping import shortened, tell
     from lookalike.wording.phrases import counted
     from lookalike.wording.printable import printable
 
     held = "all" if found.sampled == found.items else f"{found.sampled:,} of them"
     words = "" if found.words is None else f"; a median of {found.words:,.0f} different words"
-    console.print(Text(f"{counted(found.items, found.noun)}, {held} held against the others{words}"), soft_wrap=True)
+    tell(console, f"{counted(found.items, found.noun)}, {held} held against the others{words}")
     console.print(_tried(found))
     console.print(Text(f"how alike each {found.noun} is to its nearest", style="italic"))
     for line in _bars(found.trial, found.threshold):
@@ -107,7 +116,7 @@ def _show(console: Console, found: Tuning) -> None:
             matched = False
         for score, end in ((f"{row['similarity']:.2f}", "a"), ("", "b")):
             text = f"{printable(str(row[end]))}: {printable(row[f'item_{end}'])}"
-            console.print(Text(f"{score:>6}  {text}"), no_wrap=True, overflow="ellipsis", crop=True)
+            console.print(Text(f"{score:>6}  {shortened(text, console.width - _SCORE)}"), no_wrap=True, crop=True)
 
 
 def _tried(found: Tuning) -> Table:

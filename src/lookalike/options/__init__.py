@@ -350,6 +350,10 @@ class Removing(TypedDict, total=False):
         int,
         Option("Remove only what is there at least so often, near-copies included.", default=2, check=Whole(2)),
     ]
+    with_rows: Annotated[
+        bool,
+        Option("Put all columns of the removed rows into the table of what was removed.", default=False, panel=READING),
+    ]
     report_by: Annotated[
         str | None,
         Option("Tell removals by this column instead of by file.", check=allowed.name, panel=EXPERT),

@@ -1,9 +1,7 @@
-"""What two texts share: which of their shingles, and where those stand in the text; and which words, place by place."""
+"""What two texts share: which of their shingles, and where those stand in the text."""
 
 from __future__ import annotations
 
-import difflib
-import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,11 +11,7 @@ from lookalike.represent.text_sets import shingle_texts, spans_of
 from lookalike.shingle import Shingle
 from lookalike.types import BoolArray, U64Array
 
-__all__ = ["Comparison", "aligned_words", "compare_texts"]
-
-# A word, or a single character of a script without spaces.
-_UNSPACED = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
-_WORD = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+")
+__all__ = ["Comparison", "compare_texts"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,23 +50,6 @@ def compare_texts(a: bytes, b: bytes, shingle: Shingle) -> Comparison:
     first, second = sets.values[: sets.offsets[1]], sets.values[sets.offsets[1] :]
     both = len(np.intersect1d(first, second, assume_unique=True))
     return Comparison(len(first), len(second), both, _marks(a, second, shingle), _marks(b, first, shingle))
-
-
-def aligned_words(a: str, b: str) -> tuple[list[list[int]], list[list[int]]]:
-    """The ranges of both texts whose words stand in the other one, too, in the same order.
-
-    As `diff` would, so that a word that is in both and has another place shows where it was taken from.
-    """
-    ours, theirs = list(_WORD.finditer(a)), list(_WORD.finditer(b))
-    words = [each.group().casefold() for each in ours], [each.group().casefold() for each in theirs]
-    blocks = difflib.SequenceMatcher(None, *words, autojunk=False).get_matching_blocks()
-    return tuple(  # type: ignore[return-value]
-        [[there[at].start(), there[at + size - 1].end()] for at, size in places if size]
-        for there, places in (
-            (ours, [(block.a, block.size) for block in blocks]),
-            (theirs, [(block.b, block.size) for block in blocks]),
-        )
-    )
 
 
 def _marks(text: bytes, other: U64Array, shingle: Shingle) -> BoolArray:

@@ -20,12 +20,12 @@ from lookalike.engines.local.pipeline import Found
 from lookalike.engines.local.result_tables import ids_of
 from lookalike.engines.planning import more_memory
 from lookalike.errors import CertificateError
-from lookalike.io.reading.images import ImageSource
 from lookalike.items.from_rows import Items
 from lookalike.key import seed_shown
 from lookalike.measure_table import IDENTITY, form_named
 from lookalike.report.certificate import certify
 from lookalike.report.seen_before import known_report
+from lookalike.report.thumbnails import shows_pictures
 from lookalike.scale import Scale
 from lookalike.spec import VERSION as SPEC_VERSION
 from lookalike.theory import Plan
@@ -285,7 +285,7 @@ def noun(found: Found) -> str:
     """What an item is called: a document, a paragraph, a line; a picture, a vector, or just an item."""
     if found.items.traits.is_text:
         return found.config.unit
-    if isinstance(found.items.source, ImageSource):
+    if shows_pictures(found):
         return "picture"
     return found.items.traits.noun
 

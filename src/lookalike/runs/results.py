@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.engines.local.pipeline import Found
+from lookalike.engines.local.removed_rows import removed_rows
 from lookalike.engines.local.result_tables import (
     annotation,
     cluster_batches,
@@ -180,9 +181,9 @@ class Clusters(_Result):
 class Dedup(_Result):
     """What stays and what goes.
 
-    `table` has the kept rows with all their columns; `removed` the columns `id`, `kept`, `similarity`; `pairs` and
-    `clusters` are what they were decided from. `annotated` has all rows, with `cluster`, `cluster_size`, `duplicate_of`
-    and `similarity` beside their columns.
+    `table` has the kept rows with all their columns; `removed` the columns `id`, `kept`, `similarity`, and those of the
+    rows if `with_rows` is given; `pairs` and `clusters` are what they were decided from. `annotated` has all rows, with
+    `cluster`, `cluster_size`, `duplicate_of` and `similarity` beside their columns.
     """
 
     kind = "dedup"
@@ -299,7 +300,7 @@ class Dedup(_Result):
 
     @cached_property
     def removed(self) -> pa.Table:
-        return removed_table(self._found)
+        return removed_rows(self._found) if self._found.config.with_rows else removed_table(self._found)
 
     @cached_property
     def pairs(self) -> pa.Table:

@@ -1,7 +1,8 @@
 """A run is a folder: what stays, what was decided, and, until it is finished, the work folder to resume from.
 
 RUN/kept/…            of dedup: the kept rows, one file for each input file, in its format and with all its columns
-RUN/removed.parquet   of dedup: id, kept (the id that stays in its place), similarity; of spans, each with its places
+RUN/removed.parquet   of dedup: id, kept (the id that stays in its place), similarity; of spans, each with its places;
+                      with_rows: all columns of the row
 RUN/pairs.parquet     of dedup and pairs: a, b, similarity; left out by dedup, and said so in the report, where there
                       are more than max_pairs
 RUN/clusters.parquet  of dedup and clusters: cluster, size, id, kept, similarity
@@ -31,6 +32,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from lookalike.engines.local.removed_rows import save_removed_rows
 from lookalike.engines.local.result_tables import save_pairs
 from lookalike.engines.local.room import give_back_memory
 from lookalike.engines.local.store.work_folder import Work, difference
@@ -378,14 +380,16 @@ def _told_after(event: threading.Event, result: Dedup, run: RunFolder) -> dict[s
 
 def _told(result: Pairs | Clusters | Dedup, run: RunFolder, progress: Progress) -> dict[str, Any]:
     """The report on what was found, whose tables are written."""
-    found, most = result.found, result.found.config.memory
+    found, most, replaced = result.found, result.found.config.memory, 0
     for name in TABLES[result.kind]:
         if name in result.left_out:
             continue
         give_back_memory(above=most)
         if name == "pairs":
             save_pairs(found, run.partial / "pairs.parquet", ours=True, progress=progress)
+        elif name == "removed" and found.config.with_rows:
+            replaced = save_removed_rows(found, run.partial / "removed.parquet", progress).replaced
         else:
             save_batches(result.batches_of(name), run.partial / f"{name}.parquet", ours=True)
     give_back_memory(above=most)
-    return result.full_report()
+    return result.full_report() | ({"replaced_in_removed": replaced} if replaced else {})

@@ -6,14 +6,18 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from lookalike import __version__
 from lookalike.config import make_config
 from lookalike.errors import InputError, OptionError
+from lookalike.io.reading.images import ImageSource
 from lookalike.io.source import Source
+from lookalike.io.writing.atomic import atomic_file
 from lookalike.io.writing.tabular import Tabular
 from lookalike.items.from_rows import Items, open_items
 from lookalike.measure_table import check_measure, measure_named
@@ -21,6 +25,7 @@ from lookalike.measures.sketch_batch import represent_batch
 from lookalike.search.queries import SearchedSource, open_search
 from lookalike.search.searched_items import SearchedItems
 from lookalike.tuning.gold import Agreement, Gold, agreements, gold_of_labels, read_gold
+from lookalike.tuning.marked_pairs import marked_pairs, shown_items
 from lookalike.tuning.proposals import STEPS, Proposal, Wedges, propose
 from lookalike.types import F64Array, I64Array
 from lookalike.wording.phrases import counted
@@ -47,7 +52,6 @@ _DRAWN = 24
 _RANDOM, _ALIKE = 1_000, 0.3
 # Examples in each twentieth from 1 down to so far below the threshold.
 _EXAMPLES, _BELOW = 2, 0.15
-_SHOWN_TEXT = 500
 
 
 @dataclass(frozen=True)
@@ -95,6 +99,9 @@ class Tuning(Tabular):
     cut_at: int | None = None
     # How the columns of rows are compared, where that was said.
     compare: tuple[str, ...] = ()
+    # What the items are, and where they and those that they are held against are from.
+    form: str = "text"
+    sources: tuple[Source, ...] = ()
 
     @property
     def table(self) -> pa.Table:
@@ -169,6 +176,22 @@ class Tuning(Tabular):
             ],
         }  # fmt: skip
 
+    def page(self) -> str:
+        """All of it to look at: one HTML file that loads nothing."""
+        from lookalike.report.page.tuning_page import tuning_page
+
+        told = {"lookalike": __version__, "chosen": self.chosen, "noun": self.noun, "form": self.form}
+        return tuning_page(
+            self.report | told | {"measure": self.measure, "pairs": marked_pairs(self.pairs, self.form, self.sources)}
+        )
+
+    def write_report(self, path: str | Path, *, overwrite: bool = False) -> Path:
+        """Write the page; tells where it is."""
+        target = Path(path).expanduser()
+        with atomic_file(target, overwrite=overwrite) as part:
+            part.write_text(self.page(), encoding="utf-8")
+        return target
+
     @property
     def headline(self) -> str:
         """The proposal in a line."""
@@ -213,11 +236,13 @@ def find_tuning(
     trial = trials[chosen]
     threshold = trial.proposal.threshold if trial.best is None else trial.best.threshold
     return Tuning(
-        trials, chosen, len(best.looked.asked), len(best.own), words, items.traits.noun,
+        trials, chosen, len(best.looked.asked), len(best.own), words,
+        "picture" if isinstance(source, ImageSource) else items.traits.noun,
         best.looked.search.config.scale.measure, None if gold is None else len(gold),
         0 if gold is None else gold.unknown, best.examples(threshold),
         options["limit"] if best.looked.rows == options["limit"] else None,
         tuple(best.looked.search.config.compare or ()),
+        items.form, (source,) if against is None else (source, against),
     )  # fmt: skip
 
 
@@ -356,8 +381,8 @@ class _Neighbours:
                 "similarity": scores[some],
                 "a": looked.asked.ids.of(left[some]),
                 "b": looked.base.ids.of(right[some]),
-                "item_a": _shown(looked.source, looked.asked, left[some]),
-                "item_b": _shown(there, looked.base, right[some]),
+                "item_a": shown_items(looked.source, looked.asked, left[some]),
+                "item_b": shown_items(there, looked.base, right[some]),
             }
         )
 
@@ -368,18 +393,3 @@ def _column(source: Source, name: str, items: SearchedItems) -> pa.Array:
         raise InputError(f"there is no column {name!r} with labels; the columns are {', '.join(source.schema().names)}")
     parts = [batch.rows.column(0).cast(pa.string()) for batch in source.batches([name])]
     return pa.chunked_array(parts, pa.string()).take(pa.array(items.rows)).combine_chunks()
-
-
-def _shown(source: Source, items: SearchedItems, numbers: I64Array) -> pa.Array:
-    """What some items are, cut to a length that can be shown."""
-    rows = items.rows[numbers]
-    flags = np.zeros(int(rows.max(initial=-1)) + 1, np.bool_)
-    flags[rows] = True
-    texts: dict[int, str] = {}
-    for batch in source.batches(list(items.columns)):
-        wanted = np.flatnonzero(flags[batch.first : batch.first + batch.rows.num_rows])
-        for at, row in zip(wanted.tolist(), batch.rows.take(pa.array(wanted)).to_pylist(), strict=True):
-            texts[batch.first + at] = " ".join(" ".join(str(value) for value in row.values()).split())[:_SHOWN_TEXT]
-        if batch.first + batch.rows.num_rows >= len(flags):
-            break
-    return pa.array([texts[row] for row in rows.tolist()], pa.string())

@@ -11,7 +11,7 @@ import pytest
 from lookalike.collide.fold import Folds
 from lookalike.collide.group import Groups
 from lookalike.engines.local.parts import Grouped
-from lookalike.engines.local.specimens import Specimens, choose
+from lookalike.engines.local.specimens import Specimens, choose, evenly
 
 
 def groups_of(buckets: list[list[int]]) -> Groups:
@@ -104,3 +104,24 @@ def test_many_buckets_are_sampled() -> None:
     leader = np.arange(10_000, dtype=np.uint32)
     chosen = choose(grouped(10_000, bands, []), Folds(leader), np.ones(10_000, np.bool_)).items
     assert 200 <= len(chosen) <= 2000
+
+
+def test_pairs_that_share_a_bucket_are_candidates() -> None:
+    found = grouped(10, [[[0, 1], [3, 2, 4]]], [])
+    candidates = choose(found, Folds(np.arange(10, dtype=np.uint32)), np.ones(10, np.bool_)).candidates.tolist()
+    assert [0, 1] in candidates
+    assert all(a < b and {a, b} <= {2, 3, 4} for a, b in candidates if (a, b) != (0, 1))
+
+
+def test_values_are_chosen_evenly_over_their_range() -> None:
+    values = np.concatenate([np.full(1000, 0.8), np.linspace(0.8, 1.0, 41)])[::-1].copy()
+    assert values[evenly(values, 5)].tolist() == pytest.approx([0.8, 0.85, 0.9, 0.95, 1.0])
+
+
+@pytest.mark.parametrize("values", [[], [0.5], [0.5] * 9, [np.nan] * 9, [0.5, np.nan, 0.7], [0.0, 1.0, 1.0, 1.0]])
+@pytest.mark.parametrize("most", [1, 4, 20])
+def test_as_many_are_chosen_as_there_are_each_once(values: list[float], most: int) -> None:
+    chosen = evenly(np.array(values), most).tolist()
+    assert len(chosen) == len(set(chosen)) == min(most, len(values))
+    known = [values[at] for at in chosen if values[at] == values[at]]
+    assert known == sorted(known)

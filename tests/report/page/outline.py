@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 
 __all__ = ["Outline"]
 
-_VOID = {"br", "link", "meta"}
+_VOID = {"br", "img", "link", "meta", "wbr"}
 # Where a page could fetch or run something from.
 _REACHING = {"src", "href", "srcset", "action", "formaction", "data", "poster", "background", "xlink:href", "ping"}
 
@@ -46,9 +46,14 @@ class Outline(HTMLParser):
         raise AssertionError(f"a comment: {data[:80]}")
 
     @property
-    def text(self) -> str:
+    def raw(self) -> str:
         """What a reader sees, and what a chart says to those who do not see it."""
         return "".join(data for element, data in self.texts if element not in ("style", "script"))
+
+    @property
+    def text(self) -> str:
+        """The same, where a space at which no line may end is a space as well."""
+        return self.raw.replace("\xa0", " ")
 
     @property
     def reaches(self) -> list[str]:

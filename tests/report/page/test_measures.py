@@ -137,9 +137,7 @@ def test_distances_are_counted_from_0_to_the_largest(name: str) -> None:
     assert all(0.0 <= each["from"] <= each["to"] <= most for each in bins)
     assert [each["from"] for each in bins] == sorted(each["from"] for each in bins)
     assert sum(each["pairs"] for each in bins) == data["pairs"]
-    assert (
-        f"pairs were found, up to the largest distance of {most:g}. The thin column has the 1 at 0." in shown(name).text
-    )
+    assert f"pairs found, up to the largest distance of {most:g}. The thin column has the 1 at 0." in shown(name).text
 
 
 @pytest.mark.parametrize("name", ["euclidean", "manhattan"])

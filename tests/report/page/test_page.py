@@ -73,7 +73,7 @@ def test_the_figures_of_the_report_are_on_the_page() -> None:
     assert all(warning in text for warning in report["warnings"])
 
 
-def test_a_page_is_smaller_than_half_a_megabyte() -> None:
+def test_a_page_is_smaller_than_a_megabyte() -> None:
     assert len(RICH.encode()) < 200_000
     report = rich_report(files=5000)
     for pair in report["sample_pairs"]:
@@ -82,7 +82,7 @@ def test_a_page_is_smaller_than_half_a_megabyte() -> None:
             pair[f"marks_{side}"] = [[at, at + 1] for at in range(0, 20_000, 2)]
     for cluster in report["largest_clusters"]:
         cluster["kept"]["text"] = "x" * 100_000
-    assert len(page(report).encode()) < 500_000
+    assert len(page(report).encode()) < 1_000_000
 
 
 def test_the_same_report_gives_the_same_page_and_stays_as_it_is() -> None:
@@ -142,8 +142,8 @@ def test_nothing_in_the_page_reaches_outside(made: str) -> None:
 def test_the_elements_of_a_page_are_the_same_whatever_its_texts_say() -> None:
     harmless = {text: "x" * len(text) for text in HOSTILE}
     pages = page(replaced(hostile_report(), harmless)), HOSTILE_PAGE
-    # Which words differ, and so are marked, goes by the texts.
-    plain, hostile = ([each for each in Outline(one).elements if each != "mark"] for one in pages)
+    # Which words differ, and so are marked, and where a name may be broken goes by the texts.
+    plain, hostile = ([each for each in Outline(one).elements if each not in ("mark", "wbr")] for one in pages)
     assert plain == hostile
 
 

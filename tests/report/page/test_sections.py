@@ -128,8 +128,8 @@ def test_cluster_sizes_and_similarities_add_up() -> None:
     text = shown(spread(report)).text
     clusters = sum(row["clusters"] for row in report["cluster_sizes"])
     items = sum(row["items"] for row in report["cluster_sizes"])
-    assert f"{clusters:,} clusters of at least two hold {items:,} documents." in text
-    assert f"{report['pairs']:,} pairs were found, from the threshold of 0.8 on." in text
+    assert f"{clusters:,} clusters of at least two with {items:,} documents." in text
+    assert f"{report['pairs']:,} pairs found, from the threshold of 0.8 on." in text
     assert "logarithmic" not in text
 
 
@@ -186,18 +186,75 @@ def test_pairs_stand_side_by_side_with_their_differences_marked() -> None:
     assert [value for element, name, value in outline.attributes if (element, name) == ("details", "open")] == [""] * 3
 
 
-def test_long_texts_are_shown_around_their_first_difference() -> None:
-    same = "word " * 2000
-    pair = {
-        "a": {"id": 1, "text": same + "HERE it differs " + same},
-        "b": {"id": 2, "text": same + same},
-        "marks_a": [[0, len(same)], [len(same) + 16, 3 * len(same)]],
-        "marks_b": [[0, 2 * len(same)]],
-        "similarity": 0.99,
+def test_pairs_that_missed_the_threshold_are_labelled_and_no_results() -> None:
+    report = rich_report()
+    near = report["sample_pairs"][0] | {"similarity": 0.7996}
+    outline = shown(sample_pairs(report | {"near_misses": [near | {"similarity": 0.71}, near]}))
+    assert "These were compared and are below the threshold of 0.8: they are no results." in outline.text
+    assert "not matched0.71" in outline.text
+    assert "not matchedjust below 0.80" in outline.text
+    assert "missed" not in shown(sample_pairs(report)).text
+    assert "not matched" not in shown(sample_pairs(report | {"near_misses": []})).text
+
+
+def test_of_distances_they_are_beyond_the_largest() -> None:
+    near = {"a": {"id": 1, "text": "1, 2"}, "b": {"id": 2, "text": "1, 3"}, "distance": 2.1}
+    text = shown(sample_pairs({"told_as": "distance", "threshold": 2.0, "form": "vectors", "near_misses": [near]})).text
+    assert "Pairs that just missed." in text
+    assert "beyond the largest distance of 2" in text
+    assert "similar" not in text
+
+
+def test_pictures_are_shown_as_pictures_and_nothing_else_as_such() -> None:
+    picture = "data:image/jpeg;base64,/9j/4AAQ=="
+    pair: dict[str, Any] = {
+        "a": {"id": "a.png", "picture": picture},
+        "b": {"id": "b.png", "text": "b.png cannot be shown"},
+        "similarity": 0.9,
     }
+    outline = shown(sample_pairs({"sample_pairs": [pair], "form": "vectors"}))
+    assert outline.values("src") == [picture]
+    assert "b.png cannot be shown" in outline.text
+    for wrong in ("https://evil.example/x.jpg", "data:image/svg+xml;base64,AA==", f"{picture}\n", "javascript:1"):
+        pair["a"]["picture"] = wrong
+        assert "img" not in shown(sample_pairs({"sample_pairs": [pair], "form": "vectors"})).elements
+
+
+def test_a_text_of_which_only_the_beginning_is_known_says_so() -> None:
+    pair = {"a": {"id": 1, "text": "one", "cut": True}, "b": {"id": 2, "text": "one"}, "similarity": 1.0}
+    assert shown(sample_pairs({"sample_pairs": [pair]})).text.count("the rest is not shown") == 1
+
+
+@pytest.mark.parametrize(
+    ("similarity", "cut", "said"),
+    [
+        (0.9, False, "Both have the same words in the same order."),
+        (0.9, True, "What is shown of both has the same words."),
+        (1.0, False, ""),
+    ],
+)
+def test_why_nothing_is_marked_is_said(similarity: float, cut: bool, said: str) -> None:
+    a, b = {"id": 1, "text": "twenty-first"}, {"id": 2, "text": "twenty first", "cut": cut}
+    pair = {"a": a, "b": b, "similarity": similarity, "marks_a": [[0, 12]], "marks_b": [[0, 12]]}
     text = shown(sample_pairs({"sample_pairs": [pair]})).text
-    assert "HERE it differs" in text
-    assert " … 9,840 more characters … " in text
+    assert said in text
+    assert text.count("words") == (1 if said else 0)
+
+
+def test_members_of_a_cluster_show_what_the_kept_one_has_not() -> None:
+    cluster = {
+        "size": 2,
+        "kept": {"id": 1, "text": "one two three"},
+        "members": [{"id": 2, "text": "one two four", "similarity": 0.9, "marks": [[0, 7]]}],
+    }
+    outline = shown(largest_clusters({"largest_clusters": [cluster]}))
+    assert [data for element, data in outline.texts if element == "mark"] == ["marked", "four"]
+
+
+def test_files_that_are_one_item_each_are_no_sources() -> None:
+    rows = [{"name": f"{number}.png", "items": 1, "kept": 1} for number in range(5)]
+    assert sources({"sources": {"by": "file", "rows": rows}}) is None
+    assert sources({"sources": {"by": "file", "rows": rows[:1]}}) is not None
 
 
 def test_expected_and_actual_stand_beside_each_other() -> None:

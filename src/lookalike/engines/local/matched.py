@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from lookalike.collide.fold import Folds, Wanted
 from lookalike.engines.counts import Counts
 from lookalike.engines.evidence import Evidence, chance_of
 from lookalike.engines.local.cluster_matches import Clustering
+from lookalike.engines.local.near_misses import NearMiss
 from lookalike.engines.local.store.array_file import Arrays, DamagedError, write_arrays
 from lookalike.engines.local.store.matches import Matches
 from lookalike.engines.local.store.work_folder import Work, spilling
@@ -53,6 +55,8 @@ class Matched:
     missed: BoolArray
     # How many of the pairs are of a new item and the known one that it is most like.
     known_pairs: int = 0
+    # Pairs just below the threshold, to look at.
+    near: Sequence[NearMiss] = ()
 
     @property
     def own_pairs(self) -> int:
@@ -112,6 +116,7 @@ class Matched:
             "wanted": self.folds.wanted.value,
             "specimens": list(self.specimens.items()),
             "known_pairs": self.known_pairs,
+            "near": list(self.near),
         }
         with spilling(str(work.folder)):
             write_arrays(work.files([_FILE])[0], arrays, data, run=work.token)
@@ -147,4 +152,5 @@ class Matched:
             dict(file.data["specimens"]),
             file.read("missed").view(np.bool_),
             file.data["known_pairs"],
+            [(a, b, score) for a, b, score in file.data.get("near", [])],
         )

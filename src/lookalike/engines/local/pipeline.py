@@ -28,8 +28,10 @@ from lookalike.engines.local.item_texts import ItemTexts, texts_of
 from lookalike.engines.local.known_items import KnownItems, met_items, own_folds, with_references
 from lookalike.engines.local.match_checks import check_matches
 from lookalike.engines.local.matched import Matched, matches_file
+from lookalike.engines.local.near_misses import near_misses
 from lookalike.engines.local.noting import noting_for
 from lookalike.engines.local.parts import fold_items, group_items
+from lookalike.engines.local.removed_names import check_free_names
 from lookalike.engines.local.room import give_back_memory
 from lookalike.engines.local.run_audit import Auditing
 from lookalike.engines.local.run_context import RunContext
@@ -112,6 +114,8 @@ class _LocalRun:
         items = collection.items
         check_options(config, items.form)
         config = config.for_items(items.form, items.dimensions)
+        if config.with_rows:
+            check_free_names(collection, config, against=against is not None or known is not None)
         self.keep = parse_keep(config.keep)
         self.seconds: dict[str, float] = {}
         self._begun = time.perf_counter()
@@ -194,6 +198,7 @@ class _LocalRun:
             self._lap("reading again")
             comparing.compare(None if rank is None else rank[best_copies(folds, rank)])
             missed = check_matches(run, sketched.audit, grouped.drawn, comparing.match_again, folds, matches)
+            near = near_misses(run, grouped, specimens, folds, comparing.similarity)
             self._lap("comparing")
             clustering, met = None, None
             if self.known is not None:
@@ -213,13 +218,15 @@ class _LocalRun:
             numbered = with_references(met, folds, matches, clustering, config.scale.identical)
             folds, matches, clustering, known_pairs = numbered
             texts = {item + len(met): text for item, text in texts.items()}
+            near = [(left + len(met), right + len(met), score) for left, right, score in near]
             spilled += matches.spilled
         matches.settle(matches_file(run.work))
         counts.matches = len(matches) - (0 if met is None else len(met.leaders))
         pairs = sum(folds.unfolded(left, right) for left, right, _ in matches.stretches()) + folds.within
         return Matched(
-            folds, matches, pairs, clustering, noting.tally, counts, self.seconds, spilled, texts, missed, known_pairs
-        )
+            folds, matches, pairs, clustering, noting.tally, counts, self.seconds, spilled, texts, missed, known_pairs,
+            near,
+        )  # fmt: skip
 
     def _lap(self, name: str) -> None:
         give_back_memory(above=self._kept_when_free)

@@ -34,6 +34,7 @@ __all__ = [
     "pair_batches",
     "pairs_table",
     "removed_batches",
+    "removed_columns",
     "removed_table",
     "save_pairs",
 ]
@@ -171,25 +172,29 @@ def removed_table(found: Found) -> pa.Table:
 
 def removed_batches(found: Found) -> Iterator[pa.RecordBatch]:
     """The rows of `removed_table`, some at a time; without any there is one empty batch."""
-    clustering, references = clustering_of(found), found.collection.references
-    removed = np.flatnonzero(~clustering.kept)
-    removed = removed[removed >= references]
-    sizes = found.sketched.sizes()
+    removed = np.flatnonzero(~clustering_of(found).kept)
+    removed = removed[removed >= found.collection.references]
     for begin in range(0, max(1, len(removed)), _TABLE_ROWS):
-        items = removed[begin : begin + _TABLE_ROWS]
-        keepers = clustering.keeper[items].astype(np.int64)
-        columns = {
-            "id": ids_of(found, items),
-            "kept": ids_of(found, keepers),
-            **_column(found, clustering.similarity[items]),
-        }
-        if found.config.scale.is_directed:
-            columns["relation"] = pc.if_else(pa.array(sizes[items] > sizes[keepers]), "contains", "inside")
-        if references:
-            columns["against"] = pa.array(keepers < references)
-        if found.texts is not None:
-            columns |= {"text": found.texts.of(items), "kept_text": found.texts.of(keepers)}
-        yield pa.record_batch(columns | _places(found, "", items) | _places(found, "kept", keepers))
+        yield pa.record_batch(removed_columns(found, removed[begin : begin + _TABLE_ROWS]))
+
+
+def removed_columns(found: Found, items: I64Array) -> dict[str, pa.Array]:
+    """What is told of removed items."""
+    clustering, references = clustering_of(found), found.collection.references
+    keepers = clustering.keeper[items].astype(np.int64)
+    columns = {
+        "id": ids_of(found, items),
+        "kept": ids_of(found, keepers),
+        **_column(found, clustering.similarity[items]),
+    }
+    if found.config.scale.is_directed:
+        sizes = found.sketched.sizes()
+        columns["relation"] = pc.if_else(pa.array(sizes[items] > sizes[keepers]), "contains", "inside")
+    if references:
+        columns["against"] = pa.array(keepers < references)
+    if found.texts is not None:
+        columns |= {"text": found.texts.of(items), "kept_text": found.texts.of(keepers)}
+    return columns | _places(found, "", items) | _places(found, "kept", keepers)
 
 
 def annotation(found: Found) -> Extra:

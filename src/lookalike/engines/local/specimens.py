@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,28 +26,35 @@ from lookalike.collide.fold import Folds
 from lookalike.engines.local.parts import Grouped
 from lookalike.io.json_text import python_values
 from lookalike.measures import is_list
-from lookalike.types import BoolArray, I64Array
+from lookalike.types import BoolArray, F64Array, I64Array
 from lookalike.wording.phrases import counted
 
-__all__ = ["Specimens", "choose"]
+__all__ = ["CAUGHT_TEXT", "Specimens", "choose", "evenly"]
 
 _PAIRS = 300
 _LARGEST = 12
 _COPIES = 30
-# Characters of a text that are kept, and of one element.
-_MOST = 4000
+# Characters of a text that are kept while it passes by, and of one element.
+CAUGHT_TEXT = 4_000
 _ELEMENT = 80
 # Elements of a set, and of a bag, components of a vector and bytes of bits that are shown.
 _ELEMENTS, _WEIGHTS, _COMPONENTS, _BYTES = 60, 12, 8, 32
 
 
 class Specimens:
-    """Items of one form in words, by their number, caught while the items pass by."""
+    """Items of one form in words, by their number, caught while the items pass by.
 
-    def __init__(self, items: I64Array, form: str = "text") -> None:
+    Of a text these are its first `most` characters. `candidates` are pairs of them that share a bucket: two columns,
+    the smaller item first.
+    """
+
+    def __init__(
+        self, items: I64Array, form: str = "text", candidates: I64Array | None = None, most: int = CAUGHT_TEXT
+    ) -> None:
+        self.candidates = np.empty((0, 2), np.int64) if candidates is None else candidates
         self.items = np.unique(items)
         self.texts: dict[int, str] = {}
-        self._read = _READERS[form]
+        self._read = partial(_text, most=most) if form == "text" else _READERS[form]
 
     def catch(self, first: int, values: pa.Array) -> None:
         """Keep the chosen ones among the items first, first + 1, … ; may be called from any thread."""
@@ -58,10 +66,10 @@ class Specimens:
             self.texts[item] = self._read(value) if value is not None and value.is_valid else ""
 
 
-def _text(value: pa.Scalar) -> str:
+def _text(value: pa.Scalar, most: int) -> str:
     # An item may be very long: only its beginning is decoded.
-    beginning: bytes = value.as_buffer()[: 4 * _MOST].to_pybytes()
-    return beginning.decode("utf-8", "replace")[:_MOST]
+    beginning: bytes = value.as_buffer()[: 4 * most].to_pybytes()
+    return beginning.decode("utf-8", "replace")[:most]
 
 
 def _set(value: pa.Scalar) -> str:
@@ -128,15 +136,14 @@ def _bits(value: pa.Scalar) -> str:
 
 def _fields(value: pa.Scalar) -> str:
     told = [f"{name}: {_field(part)}" for name, part in value.items() if part.is_valid]
-    return "\n".join(told)[:_MOST]
+    return "\n".join(told)
 
 
 def _field(part: pa.Scalar) -> str:
-    return _set(part) if is_list(part.type) else _text(part)
+    return _set(part) if is_list(part.type) else _text(part, CAUGHT_TEXT // 4)
 
 
 _READERS: dict[str, Callable[[pa.Scalar], str]] = {
-    "text": _text,
     "sets": _set,
     "columns": _columns,
     "bags": _bag,
@@ -163,6 +170,7 @@ def choose(grouped: Grouped, folds: Folds, active: BoolArray, form: str = "text"
     """Which items to catch; the same for the same buckets."""
     rng = np.random.default_rng(0)
     items: list[I64Array] = []
+    candidates = [np.empty((0, 2), np.int64)]
     sizes = [np.diff(each.starts) for each in grouped.bands]
     total = sum(len(each) for each in sizes)
     for groups, counts in zip(grouped.bands, sizes, strict=True):
@@ -172,6 +180,7 @@ def choose(grouped: Grouped, folds: Folds, active: BoolArray, form: str = "text"
         for bucket in rng.choice(len(counts), share, replace=False):
             other = 1 + int(rng.integers(counts[bucket] - 1))
             items.append(groups.members[groups.starts[bucket] + np.array([0, other])].astype(np.int64))
+            candidates.append(np.sort(items[-1])[None])
         for bucket in np.argsort(-counts, kind="stable")[: max(1, _LARGEST // len(sizes))]:
             places = np.linspace(0, counts[bucket] - 1, 4).astype(np.int64)
             items.append(groups.members[groups.starts[bucket] + places].astype(np.int64))
@@ -179,4 +188,23 @@ def choose(grouped: Grouped, folds: Folds, active: BoolArray, form: str = "text"
     items.append(giant[np.unique(np.linspace(0, max(0, len(giant) - 1), _LARGEST * 4).astype(np.int64))[: len(giant)]])
     copies = np.flatnonzero((folds.sizes > 1) & active)
     items.append(copies[np.argsort(-folds.sizes[copies], kind="stable")[:_COPIES]])
-    return Specimens(np.concatenate(items), form)
+    return Specimens(np.concatenate(items), form, np.concatenate(candidates))
+
+
+def evenly(values: F64Array, most: int) -> I64Array:
+    """Places of at most so many values that are spread over their whole range, the least and the largest among them.
+
+    They come by their values. Where many are equal, those that are left are taken evenly from all.
+    """
+    order = np.argsort(values, kind="stable")
+    known = values[order[~np.isnan(values[order])]]
+    chosen: set[int] = set()
+    if len(known):
+        wanted = np.linspace(known[0], known[-1], most)
+        after = np.searchsorted(known, wanted).clip(max=len(known) - 1)
+        before = np.maximum(after - 1, 0)
+        chosen = set(np.where(wanted - known[before] < known[after] - wanted, before, after).tolist())
+    for place in np.linspace(0, max(0, len(order) - 1), min(len(order), most)).astype(np.int64).tolist():
+        if len(chosen) < most:
+            chosen.add(place)
+    return order[np.array(sorted(chosen), np.int64)]

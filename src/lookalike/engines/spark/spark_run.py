@@ -132,6 +132,7 @@ def check_supported(config: Config) -> None:
         "report_by": config.report_by is not None,
         "within": config.within,
         "with_text": config.with_text,
+        "with_rows": config.with_rows,
         "min_words": config.min_words > 0,
         "min_count": config.min_count > 2,
         "only_against": config.only_against,

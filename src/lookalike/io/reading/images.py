@@ -10,6 +10,7 @@ Pixels are held of as many pictures as there are threads, and dropped when their
 
 from __future__ import annotations
 
+import base64
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,7 +24,7 @@ from lookalike.errors import InputError, OptionError
 from lookalike.io.reading.faults import FaultLog
 from lookalike.io.reading.formats import PICTURE_ENDINGS
 from lookalike.io.reading.patterns import has_magic, matches
-from lookalike.io.reading.pictures import BITS, FEATURES, features_of, needs_pillow
+from lookalike.io.reading.pictures import BITS, FEATURES, features_of, needs_pillow, thumbnail
 from lookalike.io.reading.places import Place, reading
 from lookalike.io.reading.whole_files import WholeFiles
 from lookalike.io.source import BATCH_BYTES, BATCH_ROWS
@@ -35,6 +36,8 @@ ENDINGS = PICTURE_ENDINGS
 _BITS_SIZE = 8
 _VECTOR_SIZE = 16
 _LARGEST_SIZE = 256
+# Pixels of a side of a small picture, which takes some 8 kB.
+_SMALL = 240
 
 
 def open_images(
@@ -115,6 +118,15 @@ class ImageSource(WholeFiles[_Image]):
     def recipe(self) -> str:
         """What is made of a picture, in a word."""
         return f"{self._features}:{self._side}"
+
+    def small(self, name: str) -> str | None:
+        """One of `files` as a small JPEG for a page, in base64; None where it is no whole picture any more."""
+        place = next(place for place in self.places if place.name == name)
+        try:
+            data = thumbnail(Path(place.path).read_bytes(), _SMALL, name)
+        except (OSError, InputError):
+            return None
+        return base64.b64encode(data).decode()
 
     def _load(self, place: Place) -> tuple[_Image, int]:
         with reading(place.name):

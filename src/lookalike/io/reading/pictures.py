@@ -30,7 +30,7 @@ from lookalike.wording.messages import reason
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
 
-__all__ = ["BITS", "FEATURES", "features_of", "grey", "needs_pillow"]
+__all__ = ["BITS", "FEATURES", "features_of", "grey", "needs_pillow", "thumbnail"]
 
 FEATURES = ("pixels", "raw", "dhash", "phash")
 BITS = frozenset({"dhash", "phash"})
@@ -52,6 +52,8 @@ _FIRST_SIDEWAYS = 5
 # How far a JPEG's own shrinking may go: to this many times the pixels that averaging needs each way.
 _SPARE = 4
 _COSINE_BITS = 14
+# Of the JPEG of a small picture.
+_QUALITY = 72
 
 _opening = threading.Lock()
 
@@ -89,15 +91,37 @@ def grey(data: bytes, shape: tuple[int, int], name: str) -> tuple[int, int, NDAr
     """
     from PIL import Image
 
+    width, height, flat = _upright(data, shape, "L", name)
+    small = flat.resize(shape, Image.Resampling.BOX)
+    return width, height, np.asarray(small, np.uint8)
+
+
+def thumbnail(data: bytes, side: int, name: str) -> bytes:
+    """A picture in colour, upright, as a JPEG of no more than `side` pixels each way.
+
+    Raises:
+        InputError: as `grey` does.
+    """
+    *_, flat = _upright(data, (side, side), "RGB", name)
+    flat.thumbnail((side, side))
+    out = io.BytesIO()
+    flat.save(out, "JPEG", quality=_QUALITY)
+    return out.getvalue()
+
+
+def _upright(data: bytes, shape: tuple[int, int], mode: str, name: str) -> tuple[int, int, Picture]:
+    """(width, height, picture), decoded at no less than `shape` where it is that large, and over white."""
+    from PIL import Image
+
     try:
         with _opened(data, name) as picture:
             width, height = picture.size
-            drafted = picture.draft("L", (_SPARE * shape[0], _SPARE * shape[1]))
+            drafted = picture.draft(mode, (_SPARE * shape[0], _SPARE * shape[1]))
             picture.load()
             if drafted is None:
                 width, height = picture.size
             orientation = _orientation(picture)
-            flat = _flat(picture)
+            flat = _flat(picture, mode)
     except (InputError, MemoryError):
         raise
     except Exception as error:
@@ -106,8 +130,7 @@ def grey(data: bytes, shape: tuple[int, int], name: str) -> tuple[int, int, NDAr
         flat = flat.transpose(Image.Transpose[_UPRIGHT[orientation]])
     if orientation >= _FIRST_SIDEWAYS:
         width, height = height, width
-    small = flat.resize(shape, Image.Resampling.BOX)
-    return width, height, np.asarray(small, np.uint8)
+    return width, height, flat
 
 
 def _opened(data: bytes, name: str) -> Picture:
@@ -137,23 +160,23 @@ def _orientation(picture: Picture) -> int:
     return number if number in _UPRIGHT else 1
 
 
-def _flat(picture: Picture) -> Picture:
-    """The picture in 8 bits of grey, what is transparent over white."""
+def _flat(picture: Picture, mode: str) -> Picture:
+    """The picture in 8 bits of grey ("L") or of each colour ("RGB"), what is transparent over white."""
     from PIL import Image
 
     if picture.mode.startswith("I"):
         # 16 bits, also where Pillow holds them in 32.
         deep = np.clip(np.asarray(picture), 0, 0xFFFF) >> 8
-        return Image.fromarray(deep.astype(np.uint8))
+        return Image.fromarray(deep.astype(np.uint8)).convert(mode)
     if picture.mode == "F":
         values = np.nan_to_num(np.asarray(picture, np.float64))
         low, high = values.min(), values.max()
-        return Image.fromarray(((values - low) * (255 / max(high - low, 1e-300))).astype(np.uint8))
+        return Image.fromarray(((values - low) * (255 / max(high - low, 1e-300))).astype(np.uint8)).convert(mode)
     if picture.has_transparency_data:
         white = Image.new("RGBA", picture.size, "white")
         white.alpha_composite(picture.convert("RGBA"))
-        return white.convert("L")
-    return picture.convert("L")
+        return white.convert(mode)
+    return picture.convert(mode)
 
 
 def _dct_bits(pixels: NDArray[np.uint8], size: int) -> NDArray[np.bool_]:

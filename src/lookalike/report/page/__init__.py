@@ -8,6 +8,7 @@
     headline, certificate_section, sources, spread, examples_section, run    the sections, in the order of the page
     span_section    what stands there instead where repeated spans were cut
     document   the whole: head, contents, sections
+    tuning_page    another page, of the same parts: what `tune` saw
 
 The page is one file. It loads nothing: its policy allows only the style sheet and the script that stand in it, by their
 hashes, so that not even a mistake in escaping could make it run or fetch something. Without the script it is complete.

@@ -11,7 +11,7 @@ from lookalike.report.page.fields import Fields, count, number, record, records,
 from lookalike.report.page.headline import unit
 from lookalike.report.page.layout import Section, figure, numbers_foldout, table, unordered
 from lookalike.report.page.markup import Markup, foldout, join, name, tag
-from lookalike.report.page.measure import compares_all, is_distance, told, told_of
+from lookalike.report.page.measure import compares_all, is_distance, told, told_of, with_signs
 from lookalike.report.page.numbers import probability, whole
 from lookalike.wording.phrases import counted
 
@@ -29,7 +29,7 @@ def certificate(report: Fields) -> Section | None:
     statement, notes = words(data, "statement")[:2000], sentences(data, "notes")
     parts = [_estimate(report, data), _band_test(report, data), _audit(report, data)]
     body = [
-        tag("p", _sentence(statement.replace(">=", "≥").replace("<=", "≤")), class_="statement") if statement else None,
+        tag("p", _sentence(with_signs(statement)), class_="statement") if statement else None,
         _left(report, data),
         _intervals(report, data),
         tag("div", *parts, class_="thirds") if any(parts) else None,
@@ -106,7 +106,7 @@ def _estimate(report: Fields, data: Fields) -> Markup | None:
         return None
     result = f"{probability(number(recall, 'recall'))}"
     found, total = count(recall, "found"), count(recall, "total")
-    counted_pairs = f"{whole(found)} pairs found of an estimated {whole(total)}. " if found and total else ""
+    counted_pairs = f"{counted(found, 'pair')} found of an estimated {whole(total)}. " if found and total else ""
     return _part(
         "The estimate",
         result,

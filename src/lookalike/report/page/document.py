@@ -27,7 +27,7 @@ from lookalike.report.page.sources import sources
 from lookalike.report.page.span_section import largest_spans
 from lookalike.report.page.spread import curve, spread
 
-__all__ = ["page"]
+__all__ = ["document", "page"]
 
 SECTIONS: tuple[Callable[[Fields], Section | None], ...] = (
     warnings,
@@ -48,10 +48,18 @@ SECTIONS: tuple[Callable[[Fields], Section | None], ...] = (
 def page(report: Fields) -> str:
     """`report.html` from the data of `report.json`: one file that loads nothing."""
     sections = [section for make in SECTIONS if (section := make(report)) is not None]
-    return f"<!doctype html>\n{tag('html', _head(report), _body(report, sections), lang='en')}\n"
+    return document(title(report), headline(report), sections, report, "The same as data: report.json.")
 
 
-def _head(report: Fields) -> Markup:
+def document(titled: str, header: Markup, sections: list[Section], report: Fields, foot: str = "") -> str:
+    """A page with its title, the header, and sections, which the contents name; `foot` is its last sentence."""
+    version = f"lookalike {words(report, 'lookalike')}".strip()
+    made = f"Made by {version}. {foot}".strip()
+    body = _body(header, sections, words(report, "finished"), made)
+    return f"<!doctype html>\n{tag('html', _head(titled), body, lang='en')}\n"
+
+
+def _head(titled: str) -> Markup:
     style, script = _asset("page.css"), _asset("page.js")
     policy = (
         f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; img-src data:; "
@@ -63,14 +71,13 @@ def _head(report: Fields) -> Markup:
         tag("meta", http_equiv="Content-Security-Policy", content=policy),
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("meta", name="referrer", content="no-referrer"),
-        tag("title", f"{title(report)} · lookalike"),
+        tag("title", f"{titled} · lookalike"),
         tag("link", rel="icon", href="data:,"),
         tag("style", Markup(style)),
     )
 
 
-def _body(report: Fields, sections: list[Section]) -> Markup:
-    finished = words(report, "finished")
+def _body(header: Markup, sections: list[Section], finished: str, made: str) -> Markup:
     switch = tag("button", type="button", id="theme", hidden=True, aria_label="Light or dark")
     top = tag(
         "div",
@@ -81,15 +88,13 @@ def _body(report: Fields, sections: list[Section]) -> Markup:
     )
     links = [tag("li", tag("a", section.title, href=f"#{section.id}")) for section in sections]
     contents = tag("nav", tag("ul", *links), aria_label="Contents") if links else None
-    main = tag("main", headline(report), *(section.markup() for section in sections))
-    version = f"lookalike {words(report, 'lookalike')}".strip()
-    foot = tag("footer", f"Made by {version}. The same as data: report.json.")
+    main = tag("main", header, *(section.markup() for section in sections))
     # Last, when all that the script touches is there.
     script = tag("script", Markup(_asset("page.js")))
     return tag(
         "body",
         top,
-        tag("div", contents, tag("div", main, foot), class_="layout" if contents else "layout bare"),
+        tag("div", contents, tag("div", main, tag("footer", made)), class_="layout" if contents else "layout bare"),
         script,
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from lookalike.report.page.fields import Fields, count, record, words
 from lookalike.report.page.layout import Section, table
 from lookalike.report.page.markup import name, tag
+from lookalike.report.page.measure import with_signs
 from lookalike.report.page.numbers import of_all, whole
 
 __all__ = ["known"]
@@ -46,4 +47,4 @@ def known(report: Fields) -> Section | None:
 
 
 def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:].replace(">=", "≥").replace("<=", "≤") + "."
+    return text[:1].upper() + with_signs(text[1:]) + "."

@@ -11,13 +11,14 @@ unclosed overrides are shut in by `bdi` and `dir="auto"`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from html import escape
-from itertools import pairwise
 
-__all__ = ["Markup", "cut", "differing", "first_difference", "foldout", "join", "name", "tag", "visible"]
+from lookalike.wording.breaks import NAME_BREAKS
 
-_VOID = {"br", "link", "meta"}
+__all__ = ["Markup", "cut", "foldout", "join", "name", "tag", "visible"]
+
+_VOID = {"br", "img", "link", "meta", "wbr"}
 _SHAPES = {"circle", "line", "path", "polygon", "polyline", "rect"}
 
 _PICTURES = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n"} | {0x7F: 0x2421}
@@ -59,9 +60,14 @@ def visible(text: str) -> str:
 
 
 def name(text: str, limit: int = 200) -> Markup:
-    """An id, a file or a column: shut off from the direction of what stands around it."""
+    """An id, a file or a column: shut off from the direction of what stands around it.
+
+    Where a line has no room for it, it is broken after a stop or a slash rather than anywhere.
+    """
     shown, rest = cut(text, limit)
-    return tag("bdi", shown + ("…" if rest else ""), class_="name", title=text[:1000] if rest else None)
+    pieces = NAME_BREAKS.split(visible(shown) + ("…" if rest else ""))
+    inside = [each for piece in pieces for each in (tag("wbr"), piece)][1:]
+    return tag("bdi", *inside, class_="name", title=text[:1000] if rest else None)
 
 
 def cut(text: str, limit: int) -> tuple[str, int]:
@@ -72,59 +78,6 @@ def cut(text: str, limit: int) -> tuple[str, int]:
 def foldout(summary: str, *inside: str | None, open: bool = False, class_: str | None = None) -> Markup:
     """What unfolds at a click."""
     return tag("details", tag("summary", summary), *inside, open=open, class_=class_)
-
-
-def differing(text: str, shared: Sequence[object], start: int, limit: int) -> Markup:
-    """`limit` characters of the text from `start`, words outside of shared ranges in `mark`, what is left out said."""
-    start = min(start, len(text))
-    stop = min(len(text), start + limit)
-    shown = visible(text[start:stop])
-    inside = [(low - start, high - start) for low, high in _ranges(shared, start, stop)]
-    edges = [edge for each in inside for edge in each]
-    pieces: list[str | None] = [_left_out(start)]
-    for number, (low, high) in enumerate(pairwise([0, *edges, len(shown)])):
-        piece = shown[low:high]
-        apart = number % 2 == 0 and any(letter.isalnum() for letter in piece)
-        if apart:
-            # Spaces and stops beside a word are no part of the difference.
-            first, last = (next(at for at in way if piece[at].isalnum()) for way in _both_ways(len(piece)))
-            pieces += [piece[:first], tag("mark", piece[first : last + 1]), piece[last + 1 :]]
-        else:
-            pieces.append(piece)
-    return join([*pieces, _left_out(len(text) - stop)])
-
-
-def _both_ways(count: int) -> tuple[range, range]:
-    return range(count), range(count - 1, -1, -1)
-
-
-def first_difference(text: str, marks: Sequence[object]) -> int | None:
-    """Where the first letter or digit stands that is in no marked range; None where all are in one."""
-    at = 0
-    for low, high in [*_ranges(marks, 0, len(text)), (len(text), len(text))]:
-        for position in range(at, low):
-            if text[position].isalnum():
-                return position
-        at = high
-    return None
-
-
-def _left_out(characters: int) -> Markup | None:
-    return tag("span", f" … {characters:,} more characters … ", class_="cut") if characters > 0 else None
-
-
-def _ranges(marks: Sequence[object], start: int, stop: int) -> list[tuple[int, int]]:
-    """The marks as ranges between `start` and `stop`, ascending and disjoint, whatever was given."""
-    pairs = [each for each in marks if isinstance(each, (list, tuple)) and len(each) == 2]
-    whole = [(low, high) for low, high in pairs if isinstance(low, int) and isinstance(high, int)]
-    inside = [(max(start, low), min(stop, high)) for low, high in whole]
-    merged: list[tuple[int, int]] = []
-    for low, high in sorted(each for each in inside if each[0] < each[1]):
-        if merged and low <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(high, merged[-1][1]))
-        else:
-            merged.append((low, high))
-    return merged
 
 
 def _escaped(text: str) -> str:

@@ -19,10 +19,12 @@ __all__ = [
     "is_identity",
     "limit",
     "measured",
+    "missed_by",
     "of_text",
     "plan_words",
     "told",
     "told_of",
+    "with_signs",
 ]
 
 
@@ -56,6 +58,15 @@ def amount(report: Fields, value: float | None) -> str:
     return distance(value) if is_distance(report) or is_boundless(report) else ratio(value)
 
 
+def missed_by(report: Fields, pair: Fields) -> str:
+    """How alike a pair is that misses the limit: never so rounded that it seems to meet it."""
+    value, most = number(pair, told(report)), number(report, "threshold")
+    text = amount(report, value)
+    if value is None or most is None or text != amount(report, most):
+        return text
+    return f"just above {text}" if is_distance(report) else f"just below {text}"
+
+
 def measured(report: Fields) -> str:
     """The measure inside a sentence: cosine similarity, Euclidean distance."""
     return measure_words(words(report, "measure")[:60], told(report))
@@ -70,7 +81,12 @@ def axis_title(report: Fields) -> str:
 def limit(report: Fields) -> str:
     """What a pair must reach to count: ≥ 0.8, or ≤ 3."""
     found = number(report, "threshold")
-    return "" if found is None else f"{'≤' if is_distance(report) else '≥'} {found:g}"
+    return "" if found is None else f"{'≤' if is_distance(report) else '≥'}\u00a0{found:g}"
+
+
+def with_signs(text: str) -> str:
+    """A sentence with the signs of limits as people write them, which stay beside their numbers."""
+    return text.replace(">= ", "≥\u00a0").replace("<= ", "≤\u00a0")
 
 
 def of_text(report: Fields) -> bool:

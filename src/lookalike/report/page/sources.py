@@ -22,7 +22,8 @@ def sources(report: Fields) -> Section | None:
     """A row for each source, those that lost most first."""
     data = record(report, "sources")
     rows = sorted(records(data, "rows"), key=lambda row: (-(_removed(row) or 0), words(row, "name")))
-    if not rows:
+    # Where each file is one item, such as a picture, they have nothing to tell.
+    if not rows or (len(rows) > 1 and all(count(row, "items") == 1 for row in rows)):
         return None
     by = words(data, "by") or "file"
     noun = unit(report)

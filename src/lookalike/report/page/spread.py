@@ -17,6 +17,7 @@ from lookalike.report.page.measure import amount, axis_title, is_boundless, is_d
 from lookalike.report.page.numbers import of_all, probability, whole
 from lookalike.theory.curve import candidate_probability
 from lookalike.theory.families import FAMILIES, Array, family_of, is_stable
+from lookalike.wording.phrases import counted
 
 __all__ = ["curve", "spread"]
 
@@ -67,7 +68,7 @@ def _sizes(report: Fields) -> Markup | None:
         tag("span", tag("span", class_="swatch curve"), "clusters"),
         tag("span", tag("span", class_="swatch quiet"), f"{noun}s in them"),
     ]
-    note = tag("p", f"{whole(clusters)} clusters of at least two hold {whole(items)} {noun}s.", class_="note")
+    note = tag("p", f"{counted(clusters, 'cluster')} of at least two with {counted(items, noun)}.", class_="note")
     legend = tag("p", *swatches, class_="legend")
     return tag(
         "div",
@@ -104,7 +105,7 @@ def _nearness(report: Fields) -> Markup | None:
     drawn = columns(x, y, _HEIGHT, titled, ["curve"] * len(titled))
     total, plural = sum(pairs for _, _, pairs in boxes), "Distances" if far else "Similarities"
     chart = frame(f"{plural} of {total:,.0f} pairs", _HEIGHT, drawn, x, y, across=x.ticks(5))
-    caption = f"{total:,.0f} pairs were found{_reach(report)}."
+    caption = f"{counted(round(total), 'pair')} found{_reach(report)}."
     for low, _, pairs in (each for each in boxes if each[0] == each[1] and each[2]):
         beyond = " and beyond" if is_boundless(report) else ""
         caption += f" The thin column has the {pairs:,.0f} at {low:g}{beyond}."
