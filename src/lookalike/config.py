@@ -135,28 +135,28 @@ def _check_together(options: ConfigOptions) -> None:
     exact, verify, unit, bands = options["exact"], options["verify"], options["unit"], options["bands"]
     if (bands is None) != (options["rows"] is None):
         one, missing = ("rows", "bands") if bands is None else ("bands", "rows")
-        raise OptionError(f"{one} is given without {missing}: give both, or neither and let the plan choose")
+        raise OptionError(f"{one} needs {missing}: give both, or neither and let the planner choose")
     if exact and bands is not None:
-        raise OptionError("exact finds identical items only and has no bands and rows: give one or the other")
+        raise OptionError("exact matches identical items only and does not use bands and rows: leave one of them out")
     if verify == "text" and options["max_share"] is not None:
-        raise OptionError("verify=text compares all tokens of texts: it does not go with max_share")
+        raise OptionError("verify=text cannot be combined with max_share, because it compares all tokens")
     if exact and verify not in ("exact", "text"):
-        raise OptionError(f"exact finds identical items only: it does not go with verify={verify!r}")
+        raise OptionError(f"exact cannot be combined with verify={verify!r}")
     if exact and options["tokens"] is not None:
-        raise OptionError("exact finds identical items only: it does not go with a tokens callable")
+        raise OptionError("exact cannot be combined with a tokens callable")
     if options["recall"] == 1.0 and verify in ("sketch", "none"):
-        raise OptionError(f"recall is 1: all pairs are compared exactly, which does not go with verify={verify!r}")
+        raise OptionError(f"recall=1 compares all pairs exactly and cannot be combined with verify={verify!r}")
     if options["html"] and unit != "document":
-        raise OptionError(f"html takes whole pages: it does not go with unit={unit!r}")
+        raise OptionError(f"html takes whole pages and cannot be combined with unit={unit!r}")
     if exact and (options["html"] or options["max_share"] is not None):
-        raise OptionError("exact finds identical items only: it does not go with html or max_share")
+        raise OptionError("exact cannot be combined with html or max_share")
     if options["only_against"] and (options["keep"] != "first" or options["cluster"] != "representative"):
         name = "keep" if options["keep"] != "first" else "cluster"
-        raise OptionError(f"{name} is about near-duplicates inside the input, which only_against leaves alone")
+        raise OptionError(f"{name} cannot be combined with only_against, which keeps near-duplicates within the input")
     if options["min_words"] and unit == "document":
-        raise OptionError("min_words is about paragraphs and lines: it goes with unit (--unit)")
+        raise OptionError("min_words needs unit (--unit): it is for paragraphs and lines")
     if options["min_count"] > 2 and options["only_against"]:
-        raise OptionError("min_count is about repeats inside the input, which only_against leaves alone")
+        raise OptionError("min_count cannot be combined with only_against, which keeps repeats within the input")
     if isinstance(options["keep"], str):
         allowed.name("keep", options["keep"])
 
@@ -185,26 +185,26 @@ def _measure(options: ConfigOptions) -> str | None:
     name, max_distance = options["measure"], options["max_distance"]
     if name is None:
         if max_distance is not None:
-            raise OptionError("max_distance goes with a distance: give measure (--measure), for example euclidean")
+            raise OptionError("max_distance needs a distance: add measure (--measure), for example euclidean")
         measure = None
     else:
         measure = check_measure(name)
         if options["exact"]:
-            raise OptionError(f"exact finds identical items only: it does not go with measure={name!r}")
+            raise OptionError(f"exact cannot be combined with measure={name!r}")
         _check_limit(measure, options["threshold"], max_distance)
     if options["weights"] is not None and (measure is None or not measure_named(measure).weighs):
-        raise OptionError("weights go with a measure that weighs: measure (--measure) weighted-jaccard or cosine")
+        raise OptionError("weights need a weighted measure: use measure (--measure) weighted-jaccard or cosine")
     return measure
 
 
 def _check_limit(measure: str, threshold: float | None, max_distance: float | None) -> None:
     if not measure_named(measure).is_distance:
         if max_distance is not None:
-            raise OptionError(f"max_distance does not go with {measure}, which is a similarity: give threshold")
+            raise OptionError(f"{measure} is a similarity: give threshold instead of max_distance")
     elif threshold is not None:
-        raise OptionError(f"threshold does not go with {measure}, which is a distance: give max_distance")
+        raise OptionError(f"{measure} is a distance: give max_distance instead of threshold")
     elif max_distance is None:
-        raise OptionError(f"{measure} needs max_distance (--max-distance), the largest distance that counts as alike")
+        raise OptionError(f"{measure} needs max_distance (--max-distance), the maximum distance of a match")
 
 
 def _shingle(options: ConfigOptions) -> Shingle:
@@ -215,7 +215,7 @@ def _shingle(options: ConfigOptions) -> Shingle:
     if not isinstance(shingle, Shingle):
         raise OptionError(f"shingle is {shingle!r}: it must be text, for example word:5 or char:9")
     if normalize is not None or tokens is not None:
-        raise OptionError("shingle is a Shingle already: normalize and tokens belong into it")
+        raise OptionError("shingle is a Shingle already: give it normalize and tokens")
     return shingle
 
 
@@ -250,7 +250,7 @@ def _items(options: ConfigOptions) -> tuple[str | None, tuple[str, ...]]:
     named = {"column": options["column"], "vectors": options["vectors"], "sets": options["sets"]}
     given = {option: value for option, value in named.items() if value is not None}
     if len(given) > 1:
-        raise OptionError("column, vectors and sets all name the column with the items: give one of them")
+        raise OptionError("column, vectors and sets all name the column of the items: give one of them")
     option, value = next(iter(given.items()), ("column", ()))
     columns = _names(value)
     if options["unit"] != "document" and len(columns) > 1:

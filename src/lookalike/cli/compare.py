@@ -33,7 +33,7 @@ def compare(**given: Unpack[CompareCommand]) -> None:
     shingle, normalize = values["shingle"] or "word:5", values["normalize"]
     for name in ("id", "column"):
         if values[name] is not None and values["of"] is None:
-            raise OptionError(f"{name} (--{name}) goes with items of a collection: name it with --of")
+            raise OptionError(f"{name} (--{name}) needs the collection: add --of")
     if values["of"] is not None:
         run, texts = _items(typed(values["of"]), (typed(a), typed(b)), typed(values["id"]), typed(values["column"]))
         if run is not None and values["shingle"] is None:
@@ -85,10 +85,10 @@ def _items(
         found = _of_files(places, names, id, columns)
     else:
         if id is not None or columns is not None:
-            raise OptionError("a run knows its columns: leave out --id and --column")
+            raise OptionError("a run folder knows its columns: leave out --id and --column")
         for option in ("tokens", "html"):
             if run.options[option]:
-                raise OptionError(f"the run was made with {option}, which compare does not know")
+                raise OptionError(f"the run used {option}, which compare does not support")
         found = _of_run(run, names)
     missing = next((name for name in names if name not in found), None)
     if missing is not None:

@@ -81,7 +81,7 @@ def _body(report: Fields, sections: list[Section]) -> Markup:
     contents = tag("nav", tag("ul", *links), aria_label="Contents") if links else None
     main = tag("main", headline(report), *(section.markup() for section in sections))
     version = f"lookalike {words(report, 'lookalike')}".strip()
-    foot = tag("footer", f"Made by {version}. The same as data: report.json.")
+    foot = tag("footer", f"Made by {version}. The same data is in report.json.")
     # Last, when all that the script touches is there.
     script = tag("script", Markup(_asset("page.js")))
     return tag(
