@@ -1,7 +1,8 @@
 # make demo   creates the environment, installs, and shows what lookalike does
-# make test   creates it with the development tools, then formatting, linting, types and tests
+# make test   creates it with the development tools, then formatting, linting, types, documentation and tests
+# make docs   builds the documentation as a site in site/
 #
-# Both need Python 3.11 or newer, pip and make, nothing else.
+# All need Python 3.11 or newer, pip and make, nothing else.
 
 PYTHON ?= python3
 VENV := .venv
@@ -10,10 +11,10 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format types unit kernels browser redis java bench clean
+.PHONY: help demo test docs lint format types unit kernels browser redis java bench clean
 
 help:
-	@sed -n '1,4p' Makefile | sed 's/^# \{0,1\}//'
+	@sed -n '1,5p' Makefile | sed 's/^# \{0,1\}//'
 
 demo: $(VENV)/installed
 	$(BIN)/lookalike demo
@@ -23,6 +24,11 @@ test: lint types unit
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+
+# With --strict a link, an anchor or a page that leads nowhere is an error; the tests build the site, too.
+docs: $(VENV)/installed-dev
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
+	@echo "open site/index.html"
 
 types: $(VENV)/installed-dev
 	$(BIN)/mypy
@@ -67,7 +73,7 @@ bench: $(BENCH)/installed
 	$(BENCH)/bin/python -m benchmarks.sketch
 
 clean:
-	rm -rf $(VENV) $(BENCH) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+	rm -rf $(VENV) $(BENCH) build dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Debian's python3 comes without the module that makes environments; there it is a package of its own.

@@ -141,7 +141,7 @@ def test_a_tokens_callable_replaces_the_words() -> None:
         (["a", {1}], {}, "item 1 is a set, but item 0 is a str"),
         ([{1.5}], {}, "item 0 holds 1.5; sets must hold integers or strings"),
         (b"bytes", {}, "a bytes is not a collection of items"),
-        ({"a": "x", 5: "y"}, {}, "the ids of a dict must be all integers or all strings; not 5"),
+        ({"a": "x", 5: "y"}, {}, "ids of a dict must all be integers or all be strings, not 5"),
         (["a"], {"column": "body"}, "there is no column 'body'; the columns are text"),
         (["a"], {"id": "id"}, "there is no column 'id'; the columns are text"),
         (["a"], {"keep": "max:date"}, "no column 'date'; its columns are: text"),

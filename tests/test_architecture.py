@@ -376,7 +376,7 @@ def test_every_module_with_kernels_has_a_test_file_of_its_own() -> None:
 def test_the_tests_mirror_the_package() -> None:
     """A test file in a folder stands in the folder of what it tests."""
     tests = Path(__file__).parent
-    others = {"benchmarks", "examples", "reference"}
+    others = {"benchmarks", "examples", "pages", "reference"}
     folders = {path.parent.relative_to(tests) for path in tests.rglob("test_*.py")}
     assert [
         str(each) for each in folders if each.parts[:1] not in {(o,) for o in others} and not (ROOT / each).is_dir()

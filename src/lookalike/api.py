@@ -61,7 +61,7 @@ def pairs(items: Any, **options: Unpack[PairsOptions]) -> Pairs:
     With `against` it is pairs of two collections: `a` is an item of the first, and `b` one of the other.
 
     >>> lookalike.pairs({"ann": {1, 2, 3}, "bob": {1, 2, 3, 4}}, against={"eve": {1, 2, 3}}, threshold=0.7)
-    2 pairs (Jaccard >= 0.7, every pair compared)
+    2 pairs (Jaccard >= 0.7 on sets, every pair compared)
       a='ann'  b='eve'  similarity=1.0000
       a='bob'  b='eve'  similarity=0.7500
     """

@@ -208,5 +208,5 @@ class Limits:
         if pairs > self.pairs:
             raise OptionError(
                 f"there are {about}{pairs:,.0f} pairs, more than max_pairs = {self.pairs:,}: "
-                "ask for clusters or dedup instead, raise the threshold, or raise max_pairs"
+                "use clusters or dedup instead, raise the threshold, or raise max_pairs"
             )

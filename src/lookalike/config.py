@@ -202,30 +202,30 @@ def _check_together(options: ConfigOptions) -> None:
     exact, verify, unit, bands = options["exact"], options["verify"], options["unit"], options["bands"]
     if (bands is None) != (options["rows"] is None):
         one, missing = ("rows", "bands") if bands is None else ("bands", "rows")
-        raise OptionError(f"{one} is given without {missing}: give both, or neither and let the plan choose")
+        raise OptionError(f"{one} needs {missing}: give both, or neither and let the planner choose")
     if exact and bands is not None:
-        raise OptionError("exact finds identical items only and has no bands and rows: give one or the other")
+        raise OptionError("exact matches identical items only and does not use bands and rows: leave one of them out")
     if verify == "text" and options["max_share"] is not None:
-        raise OptionError("verify=text compares all tokens of texts: it does not go with max_share")
+        raise OptionError("verify=text cannot be combined with max_share, because it compares all tokens")
     if exact and verify not in ("exact", "text"):
-        raise OptionError(f"exact finds identical items only: it does not go with verify={verify!r}")
+        raise OptionError(f"exact cannot be combined with verify={verify!r}")
     if exact and options["tokens"] is not None:
-        raise OptionError("exact finds identical items only: it does not go with a tokens callable")
+        raise OptionError("exact cannot be combined with a tokens callable")
     if options["recall"] == 1.0 and verify in ("sketch", "none"):
-        raise OptionError(f"recall is 1: all pairs are compared exactly, which does not go with verify={verify!r}")
+        raise OptionError(f"recall=1 compares all pairs exactly and cannot be combined with verify={verify!r}")
     if options["html"] and unit != "document":
-        raise OptionError(f"html takes whole pages: it does not go with unit={unit!r}")
+        raise OptionError(f"html takes whole pages and cannot be combined with unit={unit!r}")
     if exact and (options["html"] or options["max_share"] is not None):
-        raise OptionError("exact finds identical items only: it does not go with html or max_share")
+        raise OptionError("exact cannot be combined with html or max_share")
     if options["only_against"] and (options["keep"] != "first" or options["cluster"] != "representative"):
         name = "keep" if options["keep"] != "first" else "cluster"
-        raise OptionError(f"{name} is about near-duplicates inside the input, which only_against leaves alone")
+        raise OptionError(f"{name} cannot be combined with only_against, which keeps near-duplicates within the input")
     if options["min_words"] and unit == "document":
-        raise OptionError("min_words is about paragraphs and lines: it goes with unit (--unit)")
+        raise OptionError("min_words needs unit (--unit): it is for paragraphs and lines")
     if options["with_rows"] and unit != "document":
-        raise OptionError(f"with_rows tells of whole documents: it does not go with unit={unit!r}")
+        raise OptionError(f"with_rows is for whole documents and cannot be combined with unit={unit!r}")
     if options["min_count"] > 2 and options["only_against"]:
-        raise OptionError("min_count is about repeats inside the input, which only_against leaves alone")
+        raise OptionError("min_count cannot be combined with only_against, which keeps repeats within the input")
     if isinstance(options["keep"], str):
         allowed.name("keep", options["keep"])
 
@@ -256,17 +256,17 @@ def _measure(options: ConfigOptions) -> str | None:
     name, max_distance = options["measure"], options["max_distance"]
     if name is None:
         if max_distance is not None:
-            raise OptionError("max_distance goes with a measure: give measure (--measure), for example hamming")
+            raise OptionError("max_distance needs a measure: add measure (--measure), for example hamming")
         measure = None
     else:
         measure = check_measure(name)
         if options["exact"]:
-            raise OptionError(f"exact finds identical items only: it does not go with measure={name!r}")
+            raise OptionError(f"exact cannot be combined with measure={name!r}")
         _check_limit(measure, options["threshold"], max_distance)
     if options["threshold"] is not None and (measure is None or not measure_named(measure).boundless):
         Number(above=0, up_to=1)("threshold", options["threshold"])
     if options["weights"] is not None and (measure is None or not measure_named(measure).weighs):
-        raise OptionError("weights go with a measure that weighs: measure (--measure) weighted-jaccard or cosine")
+        raise OptionError("weights need a weighted measure: use measure (--measure) weighted-jaccard or cosine")
     return measure
 
 
@@ -276,26 +276,26 @@ def _check_limit(measure: str, threshold: float | None, max_distance: float | No
         if max_distance is not None:
             _check_complement(measure, threshold, max_distance)
         if traits.boundless and threshold is None:
-            raise OptionError(f"{measure} needs threshold (--threshold), the least product that counts as alike")
+            raise OptionError(f"{measure} needs threshold (--threshold), the minimum product of a match")
     elif threshold is not None:
-        raise OptionError(f"threshold does not go with {measure}, which is a distance: give max_distance")
+        raise OptionError(f"{measure} is a distance: give max_distance instead of threshold")
     elif max_distance is None:
-        raise OptionError(f"{measure} needs max_distance (--max-distance), the largest distance that counts as alike")
+        raise OptionError(f"{measure} needs max_distance (--max-distance), the maximum distance of a match")
     elif max_distance == 0.0:
-        raise OptionError("max_distance is 0: it must be above 0; to find identical items there is exact")
+        raise OptionError("max_distance is 0: it must be above 0; use exact to find identical items")
 
 
 def _check_complement(measure: str, threshold: float | None, max_distance: float) -> None:
     """Refuse a distance that a similarity does not have."""
     complement = measure_named(measure).complement
     if complement is Complement.NONE:
-        raise OptionError(f"max_distance does not go with {measure}, which is a similarity: give threshold")
+        raise OptionError(f"{measure} is a similarity without a distance: give threshold instead of max_distance")
     if threshold is not None:
-        raise OptionError("threshold and max_distance both say what is alike: give one of them")
+        raise OptionError("threshold and max_distance both say what matches: give one of them")
     if complement is Complement.PARTS and not max_distance.is_integer():
-        raise OptionError(f"max_distance is {max_distance:g}: of {measure} it is how many bits may differ, such as 3")
+        raise OptionError(f"max_distance is {max_distance:g}: for {measure} it is a number of bits, such as 3")
     if complement is Complement.SHARE and max_distance >= 1.0:
-        raise OptionError(f"max_distance is {max_distance:g}: of {measure} it must be below 1, as 1 - similarity is")
+        raise OptionError(f"max_distance is {max_distance:g}: for {measure} it is 1 - similarity and must be below 1")
 
 
 def _shingle(options: ConfigOptions) -> Shingle:
@@ -306,7 +306,7 @@ def _shingle(options: ConfigOptions) -> Shingle:
     if not isinstance(shingle, Shingle):
         raise OptionError(f"shingle is {shingle!r}: it must be text, for example word:5 or char:9")
     if normalize is not None or tokens is not None:
-        raise OptionError("shingle is a Shingle already: normalize and tokens belong into it")
+        raise OptionError("shingle is a Shingle already: give it normalize and tokens")
     return shingle
 
 
@@ -341,7 +341,7 @@ def _items(options: ConfigOptions) -> tuple[str | None, tuple[str, ...], tuple[C
     named = {name: options[name] for name in ("column", "vectors", "sets", "compare")}
     given = {option: value for option, value in named.items() if value is not None}
     if len(given) > 1:
-        raise OptionError("column, vectors, sets and compare all name the columns with the items: give one of them")
+        raise OptionError("column, vectors, sets and compare all name the columns of the items: give one of them")
     if options["compare"] is not None:
         return FIELDS, *_fields(options)
     option, value = next(iter(given.items()), ("column", ()))

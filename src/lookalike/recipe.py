@@ -129,7 +129,7 @@ class Recipe:
         try:
             told = json.loads(text)
         except ValueError as error:
-            raise InputError(f"the recipe is no JSON: {error}") from error
+            raise InputError(f"the recipe is not JSON: {error}") from error
         if not isinstance(told, dict):
             raise InputError(f"the recipe is {type(told).__name__} in JSON: an object is needed")
         if told.get("spec") != VERSION:

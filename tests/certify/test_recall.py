@@ -154,7 +154,7 @@ def test_sure_and_certain_pairs_are_found_and_change_nothing_else() -> None:
 def test_where_nothing_was_found_nothing_is_said() -> None:
     result = PairTally(np.square, 16).finish()
     assert (result.recall, result.low, result.high, result.found, result.total) == (None, 0.0, 1.0, 0.0, 0.0)
-    assert result.notes == ["no pair was found, so nothing can be said about recall"]
+    assert result.notes == ["no pair was found, so the recall is unknown"]
     assert result.suspicious == []
     assert result.curve == []
     json.dumps(result.as_dict(), allow_nan=False)

@@ -170,7 +170,7 @@ def test_a_changed_page_is_refused_without_replace_and_that_is_said(run: Run, cr
     assert "replace" in run(*[each for each in replacing if each != "--add"]).error
     done = run(*replacing)
     assert done.code == 0, done.err
-    assert "of which 30 in the place of what had their ids" in " ".join(done.err.split())
+    assert "30 of them in place of items with the same id" in " ".join(done.err.split())
     # The same run again finds its own items under these ids. What only a replaced text was like is kept now.
     kept = left_by(crawl)[0]["id"].to_pylist()
     assert run(*replacing, "--overwrite").code == 0
@@ -206,8 +206,8 @@ def test_a_second_writer_is_told_before_any_work(run: Run, crawl: Path) -> None:
 
 def test_the_terminal_says_what_was_seen_and_what_was_added(run: Run, crawl: Path) -> None:
     done = run(*command(crawl), "--annotate", "--limit", "50")
-    assert "of 50 new items, " in done.err
-    assert f"seen before (in {crawl / 'seen.idx'}, 120 items)" in " ".join(done.err.split())
+    assert "50 new items: " in done.err
+    assert f"seen before and removed (compared with {crawl / 'seen.idx'}, 120 items)" in " ".join(done.err.split())
     assert "sampled new items compared with all of" in done.err
     table = pq.read_table(crawl / "run/kept/new.parquet")
     assert table.num_rows == 50

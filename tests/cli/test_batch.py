@@ -116,7 +116,7 @@ def test_an_unfinished_run_is_not_overwritten_by_accident(run: Run, crawl: Path,
     assert (out / "work" / "run.json").exists()
     assert run("dedup", crawl, "-o", out, "--overwrite").code == 0
     again = run("dedup", crawl, "-o", out, "--resume")
-    assert (again.code, again.err) == (0, f"{out} is a finished run: there is nothing left to do\n")
+    assert (again.code, again.err) == (0, f"{out} is a finished run: nothing to do\n")
     assert "give the folder" in run("dedup", crawl, "-o", tmp_path / "x.parquet", "--resume").error
     assert "give one or the other" in run("dedup", crawl, "-o", out, "--resume", "--overwrite").error
 
@@ -146,7 +146,7 @@ def test_what_another_collection_has_is_removed_and_told(run: Run, crawl: Path, 
     assert report["hits"] == [{"name": str(crawl / "a.parquet"), "removed": report["removed_against"]}]
     assert all(row["kept"].startswith("a" if row["against"] else "b") for row in removed)
     assert [path.name for path in (out / "kept").iterdir()] == ["b.parquet"]
-    assert f"{report['removed_against']:,} documents removed for one of the other collection" in done.err
+    assert f"{report['removed_against']:,} documents removed because of a match in the other collection" in done.err
 
 
 def test_groups_are_deduplicated_one_by_one(run: Run, crawl: Path, tmp_path: Path) -> None:

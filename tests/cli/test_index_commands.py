@@ -167,7 +167,7 @@ def test_an_addition_that_is_broken_off_leaves_the_index_as_it_was(
     before = [] if not replace else list(TEXTS)
     said = met(number, add, moment)
     if number in (signal.SIGINT, signal.SIGTERM):
-        assert said.endswith("no unfinished output is kept\n")
+        assert said.endswith("no incomplete output is kept\n")
     if number != signal.SIGKILL:
         with Index.open(built, readonly=True) as index:
             assert list(index) == before

@@ -42,14 +42,14 @@ def test_pairs_are_written_in_every_format(run: Run, docs: Path, tmp_path: Path,
     assert read(out) == PAIRS
     first, second, third, fourth, fifth = done.err.splitlines()
     assert first.startswith("3 pairs at >= 0.8 among 4 items in ")
-    about = "of the pairs with Jaccard >= 0.8 on word:5"
-    assert second == f"  found 3 pairs; recall 1 (every pair was compared) {about}; precision 1 (all verified)"
-    shape = "every pair compared, planned recall 1.0000 at the threshold"
-    assert (
-        third == f"  {shape}; 1 candidate, 0 of them below the threshold; 1 matched, 3 pairs counting identical items"
+    assert second == (
+        "  found 3 pairs with Jaccard >= 0.8 on word:5; recall 1 (every pair was compared); "
+        "precision 1 (every match verified)"
     )
+    shape = "every pair compared, planned recall 1.0000 at the threshold"
+    assert third == f"  {shape}; 1 candidate, 0 of them below the threshold; 1 match, 3 pairs including identical items"
     assert fourth == "  1 item with the same set as an earlier one"
-    assert fifth == "  1 item shorter than word:5 (one shingle, the whole)"
+    assert fifth == "  1 item shorter than word:5 (compared as one shingle)"
 
 
 @pytest.mark.parametrize("ending", ["parquet", "jsonl", "csv"])
@@ -133,7 +133,7 @@ def test_quiet_is_silent(run: Run, docs: Path, tmp_path: Path, command: str) -> 
 def test_a_dry_run_writes_nothing(run: Run, docs: Path, tmp_path: Path, command: str) -> None:
     done = run(command, docs, "--dry-run")
     assert (done.code, done.out) == (0, "")
-    assert "precision 1 (all verified)" in done.err
+    assert "precision 1 (every match verified)" in done.err
     for output in (tmp_path / "x.csv", "-"):
         done = run(command, docs, "--dry-run", "-o", output)
         assert (done.code, done.out) == (0, "")
@@ -159,7 +159,7 @@ def test_lines_on_standard_input_come_back_as_lines(run: Run) -> None:
 
 def test_the_report_and_the_rows_do_not_share_standard_output(run: Run, docs: Path) -> None:
     error = run("dedup", docs, "-o", "-", "--json").error
-    assert error == "json prints its report on standard output: it does not go with -o -"
+    assert error == "--json (json) and -o - both write to standard output: use one of them"
 
 
 def test_unverified_similarities_are_null_in_jsonl_and_empty_in_csv(run: Run, docs: Path, tmp_path: Path) -> None:
@@ -206,7 +206,7 @@ def test_paragraphs_are_removed_from_the_texts(run: Run, tmp_path: Path) -> None
     done = run("dedup", path, "--unit", "paragraph", "-o", tmp_path / "clean.jsonl")
     assert [row["text"] for row in read(tmp_path / "clean.jsonl")] == ["keep me\n\nsame words", "me too"]
     assert done.err.startswith("kept 3 of 4 paragraphs, removed 1")
-    assert "  4 paragraphs shorter than word:5 (one shingle, the whole)" in done.err
+    assert "  4 paragraphs shorter than word:5 (compared as one shingle)" in done.err
 
 
 def test_the_summary_counts_everything_that_was_skipped_or_replaced(run: Run, tmp_path: Path) -> None:
@@ -217,9 +217,9 @@ def test_the_summary_counts_everything_that_was_skipped_or_replaced(run: Run, tm
     lines = done.err.splitlines()[3:]
     assert lines[:-1] == [
         "  1 item with the same set as an earlier one",
-        "  3 items without any shingle (never alike unless identical)",
-        "  1 item null, taken as empty",
-        "  1 item shorter than word:5 (one shingle, the whole)",
+        "  3 items without any shingle (they match identical items only)",
+        "  1 item null, treated as empty",
+        "  1 item shorter than word:5 (compared as one shingle)",
         "  1 item with invalid UTF-8, replaced by U+FFFD",
     ]
     assert lines[-1] == f"  2 broken rows skipped; the first: {path}:4: column 'text' is a number, not text"
@@ -232,7 +232,7 @@ def test_the_summary_counts_vectors_that_cannot_be_compared(run: Run, tmp_path: 
     assert done.code == 0
     for said in (
         "1 item identical to an earlier one",
-        "1 item null, never compared",
+        "1 item null, not compared",
         "2 items that cannot be compared",
         "the first that cannot be compared: ",
         "every pair compared, planned recall 1.0000",
@@ -268,7 +268,7 @@ def test_broken_input_is_named_with_its_place(run: Run, tmp_path: Path) -> None:
         (["DOCS", "-t", "1.5"], 2, "threshold is 1.5: it must be above 0 and up to 1"),
         (["DOCS", "--recall", "2"], 2, "recall is 2.0: it must be above 0 and up to 1"),
         (["DOCS", "--bands", "5"], 2, "bands is given without rows: give both, or neither and let the plan choose"),
-        (["DOCS", "--exact", "--verify", "none"], 2, "exact finds identical items only: it does not go with verify"),
+        (["DOCS", "--exact", "--verify", "none"], 2, "exact cannot be combined with verify"),
         (["DOCS", "--shingle", "line:3"], 2, "shingle is 'line:3': it must be word:K or char:K, for example"),
         (["DOCS", "--normalize", "all"], 2, "normalize is 'all': it must be among lower, accents"),
         (["DOCS", "--format", "docx"], 2, "format"),
@@ -283,7 +283,7 @@ def test_broken_input_is_named_with_its_place(run: Run, tmp_path: Path) -> None:
         (["DOCS", "--limit", "0"], 2, "limit is 0: it must be a whole number, 1 or more"),
         (["DOCS", "--verify", "maybe"], 2, "verify is 'maybe': it must be one of exact"),
         (["DOCS", "--nonsense"], 2, "there is no option --nonsense"),
-        ([], 2, "there is nothing to read: give files, a glob, a folder, or - for standard input"),
+        ([], 2, "no input: give files, a glob, a folder, or - for standard input"),
         (["DOCS", "-o", "out.xlsx"], 2, "out.xlsx: the ending"),
         (["DOCS", "-o", "out.foo"], 2, "out.foo: the ending"),
     ],
@@ -309,7 +309,7 @@ def test_too_many_pairs_are_refused_and_clusters_are_still_there(run: Run, docs:
     assert refused.startswith("there are at least 3 pairs, more than max_pairs = 2")
     assert run("dedup", docs, "--max-pairs", "2", "--json").json["removed"] == 2
     done = run("dedup", docs, "--max-pairs", "2", "-o", tmp_path / "run")
-    assert done.err.endswith("  no pairs.parquet: 3 pairs are more than --max-pairs 2\n")
+    assert done.err.endswith("  no pairs.parquet: 3 pairs exceed --max-pairs 2\n")
     assert not (tmp_path / "run" / "pairs.parquet").exists()
 
 
@@ -472,7 +472,7 @@ def test_exact_ignores_punctuation_when_told_to(run: Run, tmp_path: Path) -> Non
 def test_units_are_numbered_in_pairs_and_clusters(run: Run, tmp_path: Path) -> None:
     (tmp_path / "d.jsonl").write_text('{"text": "one two\\nthree four"}\n{"text": "three four"}\n')
     done = run("dedup", tmp_path / "d.jsonl", "--unit", "line", "-o", tmp_path / "run")
-    assert "1 document left out: nothing remained of them" in done.err
+    assert "1 document dropped: all of the text was removed" in done.err
     pairs = pq.read_table(tmp_path / "run" / "pairs.parquet").to_pylist()
     assert pairs == [{"a": 0, "b": 1, "similarity": 1.0, "a_unit": 1, "b_unit": 0}]
     assert pq.read_table(tmp_path / "run" / "clusters.parquet").column("unit").to_pylist() == [1, 0]

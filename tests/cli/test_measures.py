@@ -78,7 +78,7 @@ def test_summaries_name_the_measure_and_what_the_items_are(run: Run, here: Path)
     assert said.startswith("40 clusters of 120 among 120 items at cosine similarity >= 0.9 in ")
     said = run("dedup", "base.npy", "-t", "0.9").err
     assert said.startswith("kept 40 of 120 vectors, removed 80 at cosine similarity >= 0.9 in ")
-    assert "precision 1 (all verified); no kept item has a near-duplicate left\n" in said
+    assert "precision 1 (every match verified); no kept item has a near-duplicate left\n" in said
     Path("sets.jsonl").write_text('{"items": [1, 2, 3]}\n{"items": [3, 1, 2]}\n')
     assert run("dedup", "sets.jsonl").err.startswith("kept 1 of 2 items, removed 1 at Jaccard similarity >= 0.8 in ")
 
@@ -252,8 +252,8 @@ def test_vectors_that_cannot_be_searched_are_left_out_when_asked(run: Run, here:
     done = run("neighbors", "broken.npy", "--queries", "queries.npy", "--skip-bad", "-k", "200", "-o", "n.parquet")
     assert done.err.splitlines()[1:] == [
         "  k is 200, and there are only 119 items to be found: all are listed",
-        "  1 item left out, which cannot be compared",
-        "  1 query left out, which cannot be compared",
+        "  1 item skipped: cannot be compared",
+        "  1 query skipped: cannot be compared",
         "  the first: broken.npy row 7: the item holds NaN",
     ]
     found = rows("n.parquet")

@@ -72,7 +72,7 @@ def test_an_interrupted_one_is_taken_up(
         patch.setattr(*where, interrupted)
         stopped = run(*command)
     assert stopped.code == 130
-    assert "what was done is kept: the same command with --resume goes on from there" in stopped.err
+    assert "progress is saved: run the same command with --resume to continue" in stopped.err
     assert "holds an unfinished run: go on with --resume" in run(*command).err
     other = "clusters" if verb == "pairs" else "pairs"
     assert run(other, *command[1:], "--resume").code == 2
@@ -81,7 +81,7 @@ def test_an_interrupted_one_is_taken_up(
     for name in (f"{verb}.parquet",):
         assert Path("out", name).read_bytes() == Path("whole", name).read_bytes()
     assert not Path("out/work").exists()
-    assert "is a finished run: there is nothing left to do" in run(*command, "--resume").err
+    assert "is a finished run: nothing to do" in run(*command, "--resume").err
     assert "exists; use --overwrite to replace it" in run(*command).err
     assert run(*command, "--overwrite").code == 0
 

@@ -101,7 +101,7 @@ def test_a_signal_leaves_one_line_and_nothing_else(
     out, err = process.communicate(timeout=600)
     assert process.returncode == code
     assert out == ""
-    assert without_compiling(err) == f"lookalike: {word}; no unfinished output is kept\n"
+    assert without_compiling(err) == f"lookalike: {word}; no incomplete output is kept\n"
     assert list(tmp_path.iterdir()) == []
 
 

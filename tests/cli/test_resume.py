@@ -146,7 +146,7 @@ def test_a_finished_run_is_not_taken_for_another_one(run: Run, crawl: Path, tmp_
     assert run(*command).code == 0
     whole = digest(out)
     again = run(*command, "--resume")
-    assert (again.code, again.err) == (0, f"{out} is a finished run: there is nothing left to do\n")
+    assert (again.code, again.err) == (0, f"{out} is a finished run: nothing to do\n")
     assert run(*command, "--resume", "--json", "-q").json["removed"] > 0
     refused = "is finished and was another one: "
     assert f"{refused}threshold was 0.8 and is 0.7 now" in run(*command, "-t", "0.7", "--resume").error
@@ -158,7 +158,7 @@ def test_a_finished_run_is_not_taken_for_another_one(run: Run, crawl: Path, tmp_
     write(other, seed=1)
     assert f"{refused}the inputs were" in run("dedup", other, "-o", out, *OPTIONS, "--resume").error
     assert (
-        f"{refused}the files to compare against were none and are {other} now"
+        f"{refused}the files to compare with were none and are {other} now"
         in run(*command, "--against", other, "--resume").error
     )
     os.utime(crawl, ns=(0, 0))
@@ -323,7 +323,7 @@ def test_results_that_are_in_their_places_stay_when_the_work_folder_was_not_remo
     whole = digest(tmp_path / "run")
     assert "work/run.json" in whole
     done = run(*command, "--resume")
-    assert (done.code, done.err) == (0, f"{tmp_path / 'run'} is a finished run: there is nothing left to do\n")
+    assert (done.code, done.err) == (0, f"{tmp_path / 'run'} is a finished run: nothing to do\n")
     assert digest(tmp_path / "run") == {name: value for name, value in whole.items() if not name.startswith("work/")}
 
 
@@ -369,7 +369,7 @@ def test_a_result_that_was_being_moved_to_its_place_is_moved_on(run: Run, crawl:
     killed(tmp_path, *command, at=at)
     assert run("dedup", crawl, "-o", tmp_path / "whole", *OPTIONS).code == 0
     done = run(*command, "--resume")
-    assert (done.code, done.err) == (0, f"{tmp_path / 'run'} is a finished run: there is nothing left to do\n")
+    assert (done.code, done.err) == (0, f"{tmp_path / 'run'} is a finished run: nothing to do\n")
     assert digest(tmp_path / "run") == digest(tmp_path / "whole")
     assert not (tmp_path / "run" / "work").exists()
 

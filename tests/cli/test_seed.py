@@ -75,4 +75,4 @@ def test_texts_that_were_made_to_collide_are_told_of(run: Run, tmp_path: Path) -
     checked = run("dedup", tmp_path / "x.parquet", "--json", "--verify", "text").json
     assert (checked["removed"], checked["refused_identical"], checked["refused_matches"]) == (0, 1, 1)
     told = run("dedup", tmp_path / "x.parquet", "--verify", "text", "-o", tmp_path / "out").err
-    assert "1 item identical by hashes, but not by the texts or elements: made to collide" in told
+    assert "1 item identical by hash, but not in fact: somebody made the hashes collide" in told

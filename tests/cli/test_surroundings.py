@@ -165,5 +165,5 @@ def test_a_full_device_is_one_line_and_an_exit_code(texts: Path) -> None:
 
 @pytest.mark.parametrize("name", ["~nobody-at-all/out.jsonl", "~nobody-at-all/run"])
 def test_a_home_that_is_not_known_is_one_line(run: Run, docs: Path, name: str) -> None:
-    assert "there is no home folder that ~ could stand for" in run("dedup", docs, "-o", name).error
+    assert "~ has no home folder here" in run("dedup", docs, "-o", name).error
     assert run("pairs", "~nobody-at-all/x.jsonl").error == "~nobody-at-all/x.jsonl: no such file or folder"

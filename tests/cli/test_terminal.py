@@ -83,7 +83,7 @@ def test_an_interruption_is_one_line_and_its_own_exit_code(
     )
     monkeypatch.chdir(tmp_path)
     done = run("pairs", docs, "--tokens", "interrupting:tokens", "--threads", "1", "-o", "out.csv")
-    assert (done.code, done.error) == (130, "interrupted; no unfinished output is kept")
+    assert (done.code, done.error) == (130, "interrupted; no incomplete output is kept")
     assert not (tmp_path / "out.csv").exists()
 
 

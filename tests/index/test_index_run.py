@@ -305,7 +305,7 @@ def test_a_changed_item_takes_the_place_of_the_one_with_its_id(seen: Path) -> No
         assert result.removed["id"].to_pylist() == ["d2"]
         known = result.report["known"]
         assert (known["kept"], known["added"], known["replaced"]) == (2, 2, 1)
-        assert known["statement"].endswith("2 kept, 2 added, of which 1 in the place of what had their ids")
+        assert known["statement"].endswith("2 kept, 2 added, 1 of them in place of items with the same id")
         assert len(index) == len(list(index)) == before + 1
         assert [match.id for match in index.query(other)] == ["d0"]
         assert index.get("d0") == {"n": 1}
@@ -319,7 +319,7 @@ def test_a_changed_item_takes_the_place_of_the_one_with_its_id(seen: Path) -> No
 def test_nothing_to_replace_is_told_as_that(seen: Path) -> None:
     known = lookalike.dedup(NEW, against=seen, id="id", add=True, replace=True, audit=0).report["known"]
     assert known["replaced"] == 0
-    assert known["statement"].endswith("of which 0 in the place of what had their ids")
+    assert known["statement"].endswith("0 of them in place of items with the same id")
 
 
 def test_what_is_replaced_as_one_is_replaced_as_a_whole_or_not_at_all(
@@ -501,8 +501,8 @@ def test_the_report_and_its_page_say_what_was_compared_with_what(seen: Path, tmp
     result.save(tmp_path / "run")
     told = result.report["known"]
     assert told["statement"] == (
-        f"of 120 new items, {told['removed']} removed because they were seen before (in {seen}, 120 items), "
-        f"{told['removed_among_new']} removed as duplicates of one another, {told['kept']} kept, {told['added']} added"
+        f"120 new items: {told['removed']} seen before and removed (compared with {seen}, 120 items), "
+        f"{told['removed_among_new']} removed as duplicates of each other, {told['kept']} kept, {told['added']} added"
     )
     assert "among the new items" in result.report["certificate"]["statement"]
     run = lookalike.Run.open(tmp_path / "run")

@@ -267,7 +267,7 @@ def test_the_certificate_says_recall_1_and_the_audit_agrees() -> None:
     items = nested(5, items=400)
     result = lookalike.pairs(items, measure="containment", threshold=0.8, audit=10_000)
     certificate = result.report["certificate"]
-    assert "recall 1 (joined exactly, by rare elements)" in certificate["statement"]
+    assert "recall 1 (joined exactly by rare elements)" in certificate["statement"]
     # Empty items are not sampled, and identical ones are pairs as well; all are below the audit's 50 matches each.
     truth = [pair for pair in matches(items, 0.8) if items[pair[0]]]
     full = certificate["audit"]["full"]

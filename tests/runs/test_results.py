@@ -332,7 +332,7 @@ def test_the_report_tells_how_text_was_weighed_and_what_was_left_out() -> None:
     assert (told["weights"], told["max_share"]) == ("tf-idf", 0.5)
     assert "html" not in told
     shown = page(told)
-    assert "max share" in shown and "Each document was compared by its word:1 shingles, weighed by tf-idf." in shown
+    assert "max share" in shown and "Each document was compared by its word:1 shingles, weighted by tf-idf." in shown
     assert not {"weights", "html", "max_share"} & set(lookalike.dedup(texts).report)
     pages = [f"<p>{text}</p>" for text in texts]
     assert lookalike.dedup(pages, html=True).report["html"] is True

@@ -85,7 +85,7 @@ def test_what_shares_nothing_is_no_neighbour_and_empty_items_are_left_out() -> N
     assert [tuple(row.values()) for row in result.table.to_pylist()] == [(0, 1, 1, 1 / 3), (1, 1, 0, 1 / 3)]
     assert result.headline == "3 queries among 3 items by Jaccard similarity: exact, by the elements that are shared"
     assert result.notes == [
-        "3 items left out, which are empty or without a shingle",
+        "3 items skipped: empty or without a shingle",
         "3 queries with fewer than 2 neighbours: no other item shares anything",
     ]
     assert result.report["empty_items"] == 3 and result.report["method"] == "elements"

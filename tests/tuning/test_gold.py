@@ -83,7 +83,7 @@ def test_what_is_no_truth_is_said(truth: Any, message: str) -> None:
 
 def test_a_line_without_two_ids_is_named(tmp_path: Path) -> None:
     (tmp_path / "gold.tsv").write_text("a b\nalone\n")
-    with pytest.raises(InputError, match=r"gold.tsv line 2: two ids are needed"):
+    with pytest.raises(InputError, match=r"gold.tsv line 2: expected two ids"):
         read_gold(tmp_path / "gold.tsv", ["a", "b"], None)
 
 

@@ -41,7 +41,7 @@ def test_the_threshold_goes_into_the_gap_of_most_items() -> None:
     assert found.why == "gap"
     assert 0.35 < found.threshold < 0.65
     assert 0.7 < found.above < 0.85 and 0.15 < found.below < 0.25
-    assert f"a clear gap at {found.threshold:.2f}" in found.reason
+    assert f"a clear gap around {found.threshold:.2f}" in found.reason
 
 
 def versions(rng: np.random.Generator) -> tuple[F64Array, Wedges]:

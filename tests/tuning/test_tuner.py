@@ -53,8 +53,8 @@ def test_with_a_truth_the_best_is_proposed_and_told_with_intervals() -> None:
     best = found.trial.best
     assert best is not None and best.f1 == 1.0 and best.f1_interval == (1.0, 1.0)
     assert found.threshold == best.threshold
-    assert found.reason.startswith("agrees best with the truth: F1 1.000 (95% interval 1.000 to 1.000)")
-    assert found.notes == ["1 pair of the truth left out: an id is not in the input"]
+    assert found.reason.startswith("best agreement with the known matches: F1 1.000 (95% interval 1.000 to 1.000)")
+    assert found.notes == ["1 pair of the known matches ignored: an id is not in the input"]
     for trial in found.trials:
         at = max(trial.agreements, key=lambda each: each.f1)
         shingle = {"shingle": trial.shingle, "threshold": at.threshold}
@@ -94,7 +94,9 @@ def test_a_shingle_that_makes_everything_alike_is_said() -> None:
     rng = random.Random(0)
     texts = [" ".join(rng.choices(WORDS, k=300)) for _ in range(30)]
     notes = lookalike.tune(texts, shingle=["char:2", "word:3"]).notes
-    assert len(notes) == 1 and notes[0].startswith("char:2 makes everything alike: two items drawn at random are at ")
+    assert len(notes) == 1 and notes[0].startswith(
+        "char:2 makes unrelated items similar: two random items have similarity "
+    )
 
 
 @pytest.mark.parametrize(
@@ -127,7 +129,7 @@ def test_a_sample_is_held_against_all_and_is_the_same_each_time() -> None:
 
 
 def test_what_cannot_be_tuned_is_said() -> None:
-    with pytest.raises(OptionError, match="tune is for similarities, not for distances"):
+    with pytest.raises(OptionError, match="tune works with similarities, not with distances"):
         lookalike.tune(np.eye(3), measure="euclidean")
     with pytest.raises(InputError, match="none of the 1 pairs of the truth"):
         lookalike.tune(["a b", "a c"], truth=[("x", "y")])
@@ -142,7 +144,7 @@ def test_on_the_command_line(run: Run, tmp_path: Path, monkeypatch: pytest.Monke
     Path("gold.tsv").write_text("".join(f"{a}\t{b}\n" for a, b in truth))
     plain = run("tune", "records.jsonl", "--id", "id")
     assert plain.code == 0
-    assert "pairs from high to low" in plain.out and "──────── below 0." in plain.out
+    assert "pairs, most similar first" in plain.out and "──────── below 0." in plain.out
     assert plain.err.startswith("proposal: --shingle char:4 -t 0.")
     assert all(len(line) <= 120 for line in plain.out.splitlines())
     told: Any = run("tune", "records.jsonl", "--id", "id", "--truth", "gold.tsv", "--json").json
@@ -170,7 +172,7 @@ def test_columns_of_two_collections_may_have_other_names_and_rows_that_are_left_
     texts = dict(zip(table["id"].to_pylist(), table["text"].to_pylist(), strict=True))
     assert all(row["item_b"] == texts[row["b"]] for row in found.table.to_pylist())
     assert lookalike.tune(table, id="id", limit=20).notes == [
-        "only the first 20 rows were read: limit (--limit) reads more"
+        "only the first 20 rows were read; --limit (limit) reads more"
     ]
     assert lookalike.tune(table, id="id").notes == []
 
@@ -192,7 +194,7 @@ def test_a_column_of_labels_is_a_truth() -> None:
     assert [each.agreements for each in by_label.trials] == [each.agreements for each in by_pairs.trials]
     with pytest.raises(InputError, match="there is no column 'work' with labels"):
         lookalike.tune(labelled, id="id", labels="work")
-    with pytest.raises(OptionError, match="truth and labels both say what is the same"):
+    with pytest.raises(OptionError, match="truth and labels both name the known matches"):
         lookalike.tune(labelled, id="id", labels="family", truth=truth)
 
 

@@ -28,7 +28,7 @@ __all__ = ["NO_PAIR", "PairTally", "Recall"]
 U16Array = NDArray[np.uint16]
 
 LEVEL = 0.95
-NO_PAIR = "no pair was found, so nothing can be said about recall"
+NO_PAIR = "no pair was found, so the recall is unknown"
 # Cells of similarity, and of them in a bin of the measured curve: 0.02.
 CELLS = 1000
 CELLS_A_BIN = 20

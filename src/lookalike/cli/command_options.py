@@ -78,22 +78,31 @@ class InputArguments(TypedDict, total=False):
     inputs: Annotated[
         list[str] | None,
         Option(
-            "Files, globs or folders: Parquet, JSONL, CSV, TSV, npy, text, also compressed; - is standard input.",
+            "Files, globs or folders: Parquet, JSONL, CSV, TSV, npy, text, compressed or not; - is standard input.",
             metavar="IN...",
         ),
     ]
     # With --engine spark it may be an address, which a path would spoil.
-    output: Annotated[str | None, Option("Where to write: .parquet, .jsonl, .csv, or - .", short="-o", metavar="PATH")]
+    output: Annotated[
+        str | None,
+        Option(
+            "Output: a file (.parquet, .jsonl, .csv), a folder for the run, or - for standard output.",
+            short="-o",
+            metavar="PATH",
+        ),
+    ]
 
 
 class Pictures(TypedDict, total=False):
     """Pictures as items."""
 
-    images: Annotated[list[str] | None, Option("Pictures of a folder are the items.", panel=READING, metavar="FOLDER")]
+    images: Annotated[
+        list[str] | None, Option("The pictures in this folder are the items.", panel=READING, metavar="FOLDER")
+    ]
     features: Annotated[
         Literal["pixels", "raw", "dhash", "phash"] | None,
         Option(
-            "What to compare of pictures: pixels, raw, or dhash and phash (bits).",
+            "What to compare in pictures: pixels, raw, dhash or phash.",
             stands_for="pixels",
             panel=READING,
         ),
@@ -101,7 +110,7 @@ class Pictures(TypedDict, total=False):
     size: Annotated[
         int | None,
         Option(
-            "Pixels of a side that pictures are made to; for dhash and phash a multiple of 8.",
+            "Width and height to which pictures are scaled; for dhash and phash a multiple of 8.",
             stands_for="16, or 8 for dhash and phash",
             panel=READING,
         ),
@@ -114,38 +123,38 @@ class Making(Pictures, total=False):
     edges: Annotated[
         str | None,
         Option(
-            "Rows are edges: an item is a value of FROM with the values of TO that stand beside it.",
+            "Rows are edges: an item is a value of FROM, its set is all values of TO in the same rows.",
             panel=READING,
             metavar="FROM,TO[,WEIGHT]",
         ),
     ]
-    undirected: Annotated[bool, Option("Each edge counts both ways.", default=False, panel=READING)]
+    undirected: Annotated[bool, Option("Count each edge in both directions.", default=False, panel=READING)]
 
 
 class Overwriting(TypedDict, total=False):
     """For commands that write."""
 
     overwrite: Annotated[
-        bool, Option("Replace a file that exists, or the files of an earlier run in its folder.", default=False)
+        bool, Option("Replace an existing output file, or the files of an earlier run in the folder.", default=False)
     ]
 
 
 class DryRun(TypedDict, total=False):
     """For commands that take long."""
 
-    dry_run: Annotated[bool, Option("Do everything but write.", default=False)]
+    dry_run: Annotated[bool, Option("Do everything except write the output.", default=False)]
 
 
 class Quiet(TypedDict, total=False):
     """For commands that talk."""
 
-    quiet: Annotated[bool, Option("No progress and no summary.", default=False, short="-q")]
+    quiet: Annotated[bool, Option("Print no progress and no summary.", default=False, short="-q")]
 
 
 class Json(TypedDict, total=False):
     """For commands that report."""
 
-    json: Annotated[bool, Option("Print the report as JSON, for scripts.", default=False)]
+    json: Annotated[bool, Option("Print the report as JSON.", default=False)]
 
 
 class Workdir(TypedDict, total=False):
@@ -153,7 +162,9 @@ class Workdir(TypedDict, total=False):
 
     workdir: Annotated[
         Path | None,
-        Option("Where to spill and to resume from; the run gets a folder of its own there.", panel=LARGE),
+        Option(
+            "Folder for temporary files and the state of the run; the run creates its own folder in it.", panel=LARGE
+        ),
     ]
 
 
@@ -162,20 +173,24 @@ class Engine(TypedDict, total=False):
 
     resume: Annotated[
         bool,
-        Option("Go on with a run that was interrupted, of the same inputs and options.", default=False, panel=LARGE),
+        Option("Continue an interrupted run, with the same inputs and options.", default=False, panel=LARGE),
     ]
     engine: Annotated[
         Literal["local", "spark"],
-        Option("local: this machine; spark: a cluster, with the same answer.", default="local", panel=CLUSTER),
+        Option(
+            "local: run on this machine; spark: run on a cluster, with the same results.",
+            default="local",
+            panel=CLUSTER,
+        ),
     ]
     master: Annotated[
         str | None,
-        Option("Where Spark runs, such as local[*] or spark://HOST:7077; else what spark-submit says.", panel=CLUSTER),
+        Option("Spark master, such as local[*] or spark://HOST:7077. By default spark-submit decides.", panel=CLUSTER),
     ]
     work: Annotated[
         str | None,
         Option(
-            "A folder that all machines reach, for what stages write: a path, s3://…; may be left out on one machine.",
+            "Folder for intermediate data that all machines can reach: a path, s3://… Optional on one machine.",
             panel=CLUSTER,
             metavar="DIR",
         ),
@@ -183,7 +198,7 @@ class Engine(TypedDict, total=False):
     parts: Annotated[
         int | None,
         Option(
-            "Tasks that share each stage.",
+            "Number of tasks per stage.",
             stands_for="by the number of rows",
             check=Whole(1, 65_000),
             panel=CLUSTER,
@@ -211,7 +226,9 @@ class DedupCommand(
     annotate: Annotated[
         bool,
         Option(
-            "Keep all rows and add cluster, cluster_size, duplicate_of and similarity.", default=False, panel=MATCHING
+            "Keep all rows and add the columns cluster, cluster_size, duplicate_of and similarity.",
+            default=False,
+            panel=MATCHING,
         ),
     ]
 
@@ -222,8 +239,8 @@ class Queries(TypedDict, total=False):
     queries: Annotated[
         list[str] | None,
         Option(
-            "What to search for, read as the items are: files, or folders of pictures with --images; may be given "
-            "several times. Without it, each item among the others.",
+            "What to search for: files, or folders of pictures with --images. Repeatable. "
+            "Without it, each item is searched among the others.",
             metavar="FILE",
         ),
     ]
@@ -236,41 +253,43 @@ class NeighborsCommand(InputArguments, Queries, NeighborsOptions, Pictures, Over
 class TuneCommand(InputArguments, TuneOptions, Pictures, Overwriting, Quiet, Json, total=False):
     """The options of `lookalike tune`."""
 
-    plot: Annotated[Path | None, Option("Write what was seen as a picture, for example tune.svg.")]
-    report: Annotated[Path | None, Option("Write all of it as a page to look at, for example tune.html.")]
+    plot: Annotated[Path | None, Option("Draw the histogram, for example to tune.svg.")]
+    report: Annotated[Path | None, Option("Write a page with everything to look at, for example tune.html.")]
 
 
 class PlanCommand(PlanOptions, Delimited, Overwriting, Json, total=False):
     """The options of `lookalike plan`."""
 
-    items: Annotated[float, Option("How many items there will be, for example 1e6.", default=1e6)]
-    sample: Annotated[list[str] | None, Option("Files with items like yours: the plan is made for them.")]
-    plot: Annotated[Path | None, Option("Write the S-curve as a picture, for example curve.svg.")]
+    items: Annotated[float, Option("Expected number of items, for example 1e6.", default=1e6)]
+    sample: Annotated[list[str] | None, Option("Files with typical items; the plan is made for them.")]
+    plot: Annotated[Path | None, Option("Draw the S-curve, for example to curve.svg.")]
 
 
 class CompareCommand(TextOptions, Delimited, Quiet, Json, total=False):
     """The options of `lookalike compare`."""
 
-    a: Annotated[str, Option("A text file, or - ; with --of an id.", default=..., metavar="A")]
-    b: Annotated[str, Option("Another one.", default=..., metavar="B")]
+    a: Annotated[str, Option("A text file, or - for standard input; with --of an id.", default=..., metavar="A")]
+    b: Annotated[str, Option("The other text file or id.", default=..., metavar="B")]
     of: Annotated[
         list[str] | None,
-        Option("A run folder, or the files of a collection: A and B are ids of items there.", metavar="RUN"),
+        Option("A run folder, or the files of a collection; A and B are then ids of its items.", metavar="RUN"),
     ]
     id: Annotated[
-        str | None, Option("With --of files: the column with the ids; otherwise row numbers.", check=allowed.name)
+        str | None,
+        Option("With --of files: the column that holds the ids; the default is the row number.", check=allowed.name),
     ]
     column: Annotated[
-        list[str] | None, Option("With --of files: the column with the texts; several are joined.", short="-c")
+        list[str] | None,
+        Option("With --of files: the column that holds the texts; several columns are joined.", short="-c"),
     ]
-    lines: Annotated[int, Option("How many lines to show side by side.", default=24, check=Whole(0))]
+    lines: Annotated[int, Option("Number of lines to show side by side.", default=24, check=Whole(0))]
 
 
 class ReportCommand(Overwriting, Quiet, Json, total=False):
     """The options of `lookalike report`."""
 
     run: Annotated[Path, Option("The folder of a finished run.", default=..., metavar="RUN")]
-    output: Annotated[Path | None, Option("Where to write the page, or - .", short="-o")]
+    output: Annotated[Path | None, Option("Where to write the page, or - for standard output.", short="-o")]
 
 
 class ServeCommand(Quiet, total=False):
@@ -278,38 +297,50 @@ class ServeCommand(Quiet, total=False):
 
     index: Annotated[str, Option("The folder of an index, or redis://HOST/DB?name=NAME.", default=..., metavar="INDEX")]
     host: Annotated[
-        str, Option("Where to listen; another than this machine needs --token-file or --insecure.", default="127.0.0.1")
+        str,
+        Option(
+            "Address to listen on; other addresses than this machine need --token-file or --insecure.",
+            default="127.0.0.1",
+        ),
     ]
-    port: Annotated[int, Option("The port; 0 is one that is free.", default=8080)]
+    port: Annotated[int, Option("Port to listen on; 0 picks a free one.", default=8080)]
     token_file: Annotated[
         Path | None,
-        Option("A file with lines `read TOKEN` or `write TOKEN`, which only you can read.", metavar="FILE"),
+        Option("A file of lines `read TOKEN` or `write TOKEN` that only you can read.", metavar="FILE"),
     ]
-    insecure: Annotated[bool, Option("Let everybody who reaches the host read and write.", default=False)]
-    workers: Annotated[int, Option("Processes that answer; with more than one, another one writes.", default=1)]
+    insecure: Annotated[
+        bool, Option("Let everyone who can reach the server read and write, without a token.", default=False)
+    ]
+    workers: Annotated[
+        int, Option("Number of processes that answer; with more than one, a separate process writes.", default=1)
+    ]
     seed: Annotated[
         int | None,
         Option(
-            "The seed that the index was made with, where that is secret.",
+            "The secret seed that the index was created with.",
             check=Whole(0, 2**128 - 1, "a whole number from 0 to 2^128 - 1"),
             panel=EXPERT,
             envvar="LOOKALIKE_SEED",
         ),
     ]
-    max_body: Annotated[int, Option("Bytes of a request, and of a line of a stream.", default=10_000_000, panel=LARGE)]
-    max_item: Annotated[int, Option("Bytes of one item.", default=1_000_000, panel=LARGE)]
-    max_batch: Annotated[int, Option("Items of one batch.", default=10_000, panel=LARGE)]
+    max_body: Annotated[
+        int, Option("Largest request, and largest line of a stream, in bytes.", default=10_000_000, panel=LARGE)
+    ]
+    max_item: Annotated[int, Option("Largest item, in bytes.", default=1_000_000, panel=LARGE)]
+    max_batch: Annotated[int, Option("Most items in a batch.", default=10_000, panel=LARGE)]
     request_time: Annotated[
         float,
-        Option("Seconds for a request to arrive, and for the last ones to be finished.", default=30.0, panel=LARGE),
+        Option(
+            "Seconds for a request to arrive, and for open requests to finish at the end.", default=30.0, panel=LARGE
+        ),
     ]
 
 
 class DemoCommand(TypedDict, total=False):
     """The options of `lookalike demo`."""
 
-    threshold: Annotated[float, Option("Similarity from which two files are alike.", default=0.7, short="-t")]
-    clusters: Annotated[int, Option("How many clusters to show.", default=8, check=Whole(1))]
+    threshold: Annotated[float, Option("Minimum similarity of two files that match.", default=0.7, short="-t")]
+    clusters: Annotated[int, Option("Number of clusters to show.", default=8, check=Whole(1))]
 
 
 class IndexArgument(TypedDict, total=False):
@@ -323,7 +354,7 @@ class IndexArgument(TypedDict, total=False):
 class WaitOption(TypedDict, total=False):
     """For commands that write to an index."""
 
-    wait: Annotated[float, Option("Seconds to wait for another process that writes to the index.", default=0.0)]
+    wait: Annotated[float, Option("Seconds to wait if another process is writing to the index.", default=0.0)]
 
 
 class Payload(TypedDict, total=False):
@@ -331,7 +362,7 @@ class Payload(TypedDict, total=False):
 
     payload: Annotated[
         list[str] | None,
-        Option("A column to keep beside each item; may be given several times.", panel=READING, metavar="COLUMN"),
+        Option("A column to store with each item. Repeatable.", panel=READING, metavar="COLUMN"),
     ]
 
 
@@ -356,7 +387,7 @@ class IndexBuildCommand(IndexInputs, IndexBuildOptions, Payload, Quiet, Json, to
 class IndexAddCommand(IndexArgument, IndexInputs, CollectionOptions, Payload, WaitOption, Quiet, Json, total=False):
     """The options of `lookalike index add`."""
 
-    replace: Annotated[bool, Option("Put items in the place of those with their ids in the index.", default=False)]
+    replace: Annotated[bool, Option("Replace items that have the same id.", default=False)]
 
 
 class IndexQueryCommand(IndexArgument, Json, total=False):
@@ -365,26 +396,25 @@ class IndexQueryCommand(IndexArgument, Json, total=False):
     text: Annotated[
         str,
         Option(
-            "A file, else a text; or - for JSON lines: texts, lists or objects with item and id.",
+            "A file or a text; - reads JSON lines: texts, lists, or objects with item and id.",
             default=...,
             metavar="ITEM",
         ),
     ]
     threshold: Annotated[
-        float | None, Option("Similarity (or distance) to ask for, instead of that of the index.", short="-t")
+        float | None, Option("Minimum similarity (or maximum distance), instead of the one of the index.", short="-t")
     ]
-    k: Annotated[int | None, Option("Only the best k matches.", check=Whole(1), short="-k")]
+    k: Annotated[int | None, Option("Return only the best k matches.", check=Whole(1), short="-k")]
     nearest: Annotated[
-        bool, Option("The k most similar items, however little that is; 10 unless k is given.", default=False)
+        bool, Option("Return the k most similar items, whatever their similarity; 10 if k is not given.", default=False)
     ]
     recall: Annotated[
-        float, Option("Chance that one of the nearest is found.", default=0.95, check=Number(0.0, up_to=1.0))
+        float,
+        Option("Probability that each of the nearest items is found.", default=0.95, check=Number(0.0, up_to=1.0)),
     ]
     examine: Annotated[
         int | None,
-        Option(
-            "Candidates to compare at the most; 0 for all, as it is with --nearest.", check=Whole(0), stands_for="300"
-        ),
+        Option("Most candidates to compare; 0 for all, the default with --nearest.", check=Whole(0), stands_for="300"),
     ]
 
 
@@ -398,7 +428,7 @@ class IndexExpireCommand(IndexArgument, WaitOption, Quiet, total=False):
     """The options of `lookalike index expire`."""
 
     older_than: Annotated[
-        str, Option("How long ago an item was added, such as 90d, 12h or 30m; or a date.", default=...)
+        str, Option("Remove items added longer ago than this, such as 90d, 12h or 30m, or before a date.", default=...)
     ]
 
 
@@ -409,7 +439,7 @@ class IndexStatsCommand(IndexArgument, Json, total=False):
 class IndexVerifyCommand(IndexArgument, Quiet, Json, total=False):
     """The options of `lookalike index verify`."""
 
-    sample: Annotated[int, Option("Items that are compared with all others, exactly.", default=500, check=Whole(0))]
+    sample: Annotated[int, Option("Number of items to compare exactly with all others.", default=500, check=Whole(0))]
 
 
 class IndexCompactCommand(IndexArgument, WaitOption, Quiet, total=False):
@@ -419,7 +449,7 @@ class IndexCompactCommand(IndexArgument, WaitOption, Quiet, total=False):
 class IndexBackupCommand(IndexArgument, Quiet, total=False):
     """The options of `lookalike index backup`."""
 
-    to: Annotated[Path, Option("The folder of the copy.", default=..., metavar="TO")]
+    to: Annotated[Path, Option("Folder for the copy.", default=..., metavar="TO")]
 
 
 # Parameters without a name.

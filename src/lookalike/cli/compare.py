@@ -34,7 +34,7 @@ def compare(**given: Unpack[CompareCommand]) -> None:
     shingle, normalize = values["shingle"] or "word:5", values["normalize"]
     for name in ("id", "column", "delimiter"):
         if values[name] is not None and values["of"] is None:
-            raise OptionError(f"{name} (--{name}) goes with items of a collection: name it with --of")
+            raise OptionError(f"{name} (--{name}) needs the collection: add --of")
     if values["of"] is not None:
         key, column = typed(values["id"]), typed(values["column"])
         run, texts = _items(typed(values["of"]), (typed(a), typed(b)), key, column, values["delimiter"])
@@ -87,10 +87,10 @@ def _items(
         found = _of_files(places, names, id, columns, delimiter)
     else:
         if any(each is not None for each in (id, columns, delimiter)):
-            raise OptionError("a run knows its columns: leave out --id, --column and --delimiter")
+            raise OptionError("a run folder knows its columns: leave out --id, --column and --delimiter")
         for option in ("tokens", "html"):
             if run.options[option]:
-                raise OptionError(f"the run was made with {option}, which compare does not know")
+                raise OptionError(f"the run used {option}, which compare does not support")
         found = _of_run(run, names)
     missing = next((name for name in names if name not in found), None)
     if missing is not None:

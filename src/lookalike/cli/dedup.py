@@ -88,17 +88,20 @@ def _run(task: Job, given: DedupCommand, *, to_folder: bool) -> None:
         say(f"  {report['known']['statement']}", quiet=quiet)
         say(f"  {report['known']['recall_statement']}", quiet=quiet)
     elif given["against"]:
-        say(f"  {counted(report['removed_against'], noun)} removed for one of the other collection", quiet=quiet)
+        say(
+            f"  {counted(report['removed_against'], noun)} removed because of a match in the other collection",
+            quiet=quiet,
+        )
         if given["only_against"]:
             there = result.found.counts.references
             say(
                 f"  items of the other collection found in the input: {report['items_hit']:,} of {there:,}", quiet=quiet
             )
     if report.get("documents_emptied"):
-        say(f"  {counted(report['documents_emptied'], 'document')} left out: nothing remained of them", quiet=quiet)
+        say(f"  {counted(report['documents_emptied'], 'document')} dropped: all of the text was removed", quiet=quiet)
     if to_folder and report["pairs_left_out"]:
         say(
-            f"  no pairs.parquet: {report['pairs']:,} pairs are more than --max-pairs {given['max_pairs']:,}",
+            f"  no pairs.parquet: {report['pairs']:,} pairs exceed --max-pairs {given['max_pairs']:,}",
             quiet=quiet,
         )
 

@@ -61,8 +61,8 @@ def demo(**given: Unpack[DemoCommand]) -> None:
     _show_pair(console, result, texts)
     console.print()
     console.print(
-        f"Why nothing was compared with everything: {planned.bands} bands of {planned.rows} min-hashes. "
-        f"{result.report['candidates']:,} pairs met in a band, of {len(texts) * (len(texts) - 1) // 2:,} possible."
+        f"How it avoided comparing everything: {planned.bands} bands of {planned.rows} min-hashes. "
+        f"{result.report['candidates']:,} candidate pairs instead of {len(texts) * (len(texts) - 1) // 2:,}."
     )
     console.print(coloured_curve(planned, width=min(console.width, 80), height=12))
     console.print("[bold]Next[/], on your own files:")
@@ -70,7 +70,7 @@ def demo(**given: Unpack[DemoCommand]) -> None:
         "lookalike dedup docs.jsonl -o clean.jsonl              keep one of each",
         "lookalike pairs 'crawl/*.parquet' --id url -o pairs.parquet",
         "lookalike compare A.txt B.txt                          what two files share",
-        "lookalike plan --threshold 0.8 --recall 0.99           turn the knobs",
+        "lookalike plan --threshold 0.8 --recall 0.99           understand the plan",
     ):
         console.print(f"  {line}", markup=False, highlight=False)
 
@@ -137,7 +137,7 @@ def _show_pair(console: Console, result: Clusters, texts: dict[str, bytes]) -> N
     pair = (texts[row["kept"]], texts[row["id"]])
     found = compare_texts(*pair, parse_shingle("word:5"))
     console.print()
-    console.print(f"[bold]One pair[/], similarity {found.similarity:.3f}:")
+    console.print(f"[bold]One pair[/] with similarity {found.similarity:.3f}:")
     print_side_by_side(console, (row["kept"], row["id"]), pair, (found.shared_a, found.shared_b), rows=18)
 
 

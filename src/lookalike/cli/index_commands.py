@@ -45,7 +45,7 @@ _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 
 @command(IndexBuildCommand)
 def build(**given: Unpack[IndexBuildCommand]) -> None:
-    """Build an index of a collection, to be asked and added to for as long as you like.
+    """Build an index of a collection, to query and to extend.
 
     Example: lookalike index build crawl.parquet -o seen.idx --id url
     """
@@ -64,9 +64,9 @@ def build(**given: Unpack[IndexBuildCommand]) -> None:
 
 @command(IndexAddCommand)
 def add(**given: Unpack[IndexAddCommand]) -> None:
-    """Add the items of files to an index: all of them, or, whatever ends it before, none.
+    """Add the items of files to an index: all of them, or none if the command is interrupted.
 
-    In Redis what was added before stays, and --replace begins again.
+    In Redis the items added so far are kept; start again with --replace.
 
     Example: lookalike index add seen.idx today.parquet --id url
     Example: lookalike index add seen.idx today.parquet --id url --replace
@@ -79,7 +79,7 @@ def add(**given: Unpack[IndexAddCommand]) -> None:
             added = _add(index, values)
         except BaseException as error:
             if index.is_shared:
-                error.add_note(f"what was added to {place} before stays there: --replace begins again")
+                error.add_note(f"items added to {place} so far are kept; start again with --replace")
             elif not isinstance(error, InputError | OptionError):
                 # A log that was interrupted in a write takes nothing back before it is opened again.
                 index.close()
@@ -95,7 +95,7 @@ def add(**given: Unpack[IndexAddCommand]) -> None:
 
 @command(IndexQueryCommand)
 def query(**given: Unpack[IndexQueryCommand]) -> None:
-    """Look one item up, or a stream of them: what is like it, with exact similarities, best first.
+    """Look up one item or a stream of items: their matches with exact similarities, best first.
 
     With - every line of standard input is a JSON text, list, or object with `item` (or `text`) and perhaps `id`; every
     line of standard output is an object with that `id`, or the number of the line from 1, and the `matches`, in the
@@ -110,7 +110,7 @@ def query(**given: Unpack[IndexQueryCommand]) -> None:
     with _opened(values, readonly=True) as index:
         if values["text"] == "-":
             if bad := _stream(partial(_asked_many, index, values)):
-                raise InputError(f"{bad:,} of the lines could not be answered: see `error` in their answers")
+                raise InputError(f"{bad:,} of the lines failed: see `error` in their answers")
             return
         item, note = _item(typed(values["text"]))
         (answer,) = _asked_many(index, values, [item])
@@ -148,7 +148,7 @@ def remove(**given: Unpack[IndexRemoveCommand]) -> None:
 
 @command(IndexExpireCommand)
 def expire(**given: Unpack[IndexExpireCommand]) -> None:
-    """Remove what was added too long ago.
+    """Remove items that were added before a given time.
 
     Example: lookalike index expire seen.idx --older-than 90d
     """
@@ -162,7 +162,7 @@ def expire(**given: Unpack[IndexExpireCommand]) -> None:
 
 @command(IndexStatsCommand)
 def stats(**given: Unpack[IndexStatsCommand]) -> None:
-    """What an index is, and what it takes.
+    """Show the settings and the size of an index.
 
     Example: lookalike index stats seen.idx
     """
@@ -188,7 +188,7 @@ def stats(**given: Unpack[IndexStatsCommand]) -> None:
 
 @command(IndexVerifyCommand)
 def verify(**given: Unpack[IndexVerifyCommand]) -> None:
-    """Check that everything is as it was written, and measure the recall on a sample. Exit code 1 if it is damaged.
+    """Check the index for damage, and measure its recall on a sample. Exit code 1 if it is damaged.
 
     Example: lookalike index verify seen.idx
     """
@@ -208,7 +208,7 @@ def verify(**given: Unpack[IndexVerifyCommand]) -> None:
 
 @command(IndexCompactCommand)
 def compact(**given: Unpack[IndexCompactCommand]) -> None:
-    """Give back the room of what was removed.
+    """Free the space of removed items.
 
     Example: lookalike index compact seen.idx
     """
@@ -216,12 +216,12 @@ def compact(**given: Unpack[IndexCompactCommand]) -> None:
 
     values = checked(IndexCompactCommand, given)
     with _opened(values) as index:
-        say(f"{index.compact() / 1e6:,.1f} MB given back, {len(index):,} items", quiet=values["quiet"])
+        say(f"{index.compact() / 1e6:,.1f} MB freed, {len(index):,} items", quiet=values["quiet"])
 
 
 @command(IndexBackupCommand)
 def backup(**given: Unpack[IndexBackupCommand]) -> None:
-    """Copy an index as it is at this moment, while it is in use.
+    """Copy an index, even while it is in use.
 
     Example: lookalike index backup seen.idx /backups/seen-today.idx
     """
@@ -237,7 +237,7 @@ def index_commands() -> typer.Typer:
     """The commands of `lookalike index`, as Typer has them."""
     group = typer.Typer(
         name="index", cls=PlainGroup, no_args_is_help=True, rich_markup_mode="markdown", add_completion=False,
-        help="An index on disk: have I seen something like this before? Build it, add to it, ask it.",
+        help="An index answers: have I seen something like this before? Build it, add to it, query it.",
     )  # fmt: skip
     commands: list[Callable[..., None]] = [build, add, query, remove, expire, stats, verify, compact, backup]
     for function in commands:
@@ -271,7 +271,7 @@ def _add(index: Index, values: dict[str, Any]) -> int:
 
 def _inputs(values: dict[str, Any]) -> list[Path]:
     if not values["inputs"]:
-        raise OptionError("no input is given: name files, or - for standard input")
+        raise OptionError("no input: give files, or - for standard input")
     return [Path(each) for each in values["inputs"]]
 
 
@@ -301,12 +301,12 @@ def _item(given: str) -> tuple[str, str]:
         # A text that is too long for a name, or has a NUL.
         return given, ""
     if is_folder and given:
-        raise OptionError(f"{given} is a folder: name a file, or give a text")
+        raise OptionError(f"{given} is a folder: give a file or a text")
     if is_file:
         return _text_of(path), ""
     if not given.strip():
-        raise OptionError("there is nothing to look up: give a text, or name a file")
-    return given, f"there is no file {given!r}: it was looked up as a text" if len(given.split()) == 1 else ""
+        raise OptionError("nothing to look up: give a text or a file")
+    return given, f"there is no file {given!r}; it was looked up as a text" if len(given.split()) == 1 else ""
 
 
 def _text_of(path: Path) -> str:
@@ -383,7 +383,7 @@ def _query_of(line: bytes, number: int) -> tuple[Any, Any] | InputError:
     try:
         told = plain_json.loads(line)
     except (ValueError, RecursionError) as error:
-        return InputError(f"line {number} of standard input is no JSON: {error}")
+        return InputError(f"line {number} of standard input is not JSON: {error}")
     if not isinstance(told, dict):
         return number, told
     item = told.get("item", told.get("text"))
@@ -417,9 +417,9 @@ def _show(index: Index, answer: Answer) -> None:
         found = "match" if answer.recall is None else f"are nearest (recall {answer.recall:.3f})"
         show_table(table, title=f"{len(answer):,} of {len(index):,} items {found}, best first")
     else:
-        say(f"none of {len(index):,} items is like this")
+        say(f"no match among {len(index):,} items")
     if answer.left_out:
-        say(f"{answer.left_out:,} candidates were left out, since there were so many: --examine 0 compares all")
+        say(f"{answer.left_out:,} candidates were not compared because there were too many; --examine 0 compares all")
 
 
 def _moment(words: str) -> datetime:
@@ -436,5 +436,5 @@ def _moment(words: str) -> datetime:
             f"older-than is {words!r}: it must be a time such as 90d, 12h, 30m or 45s, or a date such as 2026-01-31"
         ) from error
     if moment > datetime.now(UTC):
-        raise OptionError(f"older-than is {words!r}, a moment that is still to come: it would remove every item")
+        raise OptionError(f"older-than is {words!r}, which is in the future: it would remove every item")
     return moment

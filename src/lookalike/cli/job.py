@@ -112,11 +112,11 @@ def check_output(
     try:
         output.expanduser()
     except RuntimeError:
-        raise OutputError(f"{output} cannot be written: there is no home folder that ~ could stand for") from None
+        raise OutputError(f"{output} cannot be written: ~ has no home folder here") from None
     if str(output) == "-":
         _refuse_resume(resume)
         if json:
-            raise OptionError("json prints its report on standard output: it does not go with -o -")
+            raise OptionError("--json (json) and -o - both write to standard output: use one of them")
         return False
     parent = next((folder for folder in output.absolute().parents if folder.exists()), Path("/"))
     if not os.access(parent, os.W_OK):
@@ -134,7 +134,7 @@ def check_output(
 
 def _refuse_resume(resume: bool) -> None:
     if resume:
-        raise OptionError("resume goes on with a run folder: give the folder with -o")
+        raise OptionError("resume needs the run folder: give it with -o")
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +227,7 @@ def run_in_folder(
         run.check_same(what)
         if given["json"]:
             print_json(run.report() | {"seconds": elapsed(), "output": str(output)})
-        say(f"{output} is a finished run: there is nothing left to do", quiet=quiet)
+        say(f"{output} is a finished run: nothing to do", quiet=quiet)
         return None
     work = run.begin(what, results_of(task.source, task.verb))
     with run.going():
@@ -256,7 +256,7 @@ def prepare(verb: str, table: Any, options: Mapping[str, Any]) -> Job:
     given = given_options(table, options)
     for name in ("master", "work", "parts"):
         if given.get(name) is not None:
-            raise OptionError(f"{name} is for runs on Spark: give --engine spark, too")
+            raise OptionError(f"{name} is for runs on Spark: add --engine spark")
     if given["tokens"] is None:  # a function of the user may use anything
         load_lean()
     given["tokens"] = load_tokens(given["tokens"])
@@ -279,7 +279,7 @@ def _index_run(table: Any, given: dict[str, Any]) -> IndexRun | None:
     from lookalike.index.redis_address import is_redis, no_batch_run, shown_path
 
     if add and not given["dry_run"] and given["output"] is None:
-        raise OptionError("add puts into the index what is written: say where with -o")
+        raise OptionError("add needs an output: give it with -o")
     if given["dry_run"]:
         add, replace, payload = False, replace and not add, ()
     told = {name: given[name] for name, entry in entries(table).items() if given[name] != entry.option.default}
@@ -334,9 +334,9 @@ def _prepared(verb: str, given: dict[str, Any], index: IndexRun | None) -> Job:
 def check_inputs(inputs: list[str], images: list[str]) -> None:
     """Something must be read, and it must be of one kind."""
     if inputs and images:
-        raise OptionError("pictures are the items: give a folder with --images, or other inputs, not both")
+        raise OptionError("--images already names the input: leave out the other inputs")
     if not inputs and not images:
-        raise OptionError("there is nothing to read: give files, a glob, a folder, or - for standard input")
+        raise OptionError("no input: give files, a glob, a folder, or - for standard input")
 
 
 def refuse_nested(own: Inputs, other: Inputs, output: Path | None, workdir: Path | None, *, run: bool = False) -> None:
@@ -383,7 +383,7 @@ def _folded(counts: Counts, report: Mapping[str, Any]) -> str:
     """How matches add up to pairs, where identical items were compared as one."""
     if not counts.identical or report["pairs"] == counts.matches:
         return ""
-    return f"; {counts.matches:,} matched, {counted(report['pairs'], 'pair')} counting identical items"
+    return f"; {counted(counts.matches, 'match')}, {counted(report['pairs'], 'pair')} including identical items"
 
 
 def summary(found: Summed, headline: str, report: dict[str, Any], *, quiet: bool) -> None:
@@ -396,7 +396,7 @@ def summary(found: Summed, headline: str, report: dict[str, Any], *, quiet: bool
     if planned is not None:
         say(f"  {report['certificate']['statement']}")
         rejected = counts.candidates - counts.matches
-        beyond = "beyond the largest distance" if config.scale.is_distance else "below the threshold"
+        beyond = "beyond the maximum distance" if config.scale.is_distance else "below the threshold"
         below = f", {rejected:,} of them {beyond}" if config.verify != "none" else ""
         shape = planned.shape
         say(
@@ -418,17 +418,17 @@ def summary(found: Summed, headline: str, report: dict[str, Any], *, quiet: bool
         (counts.identical, same),
         (
             counts.empty,
-            f"without any {'shingle' if text else 'element'} (never alike unless identical)" if sets else "",
+            f"without any {'shingle' if text else 'element'} (they match identical items only)" if sets else "",
         ),
-        (counts.null, "null, taken as empty" if sets else "null, never compared"),
+        (counts.null, "null, treated as empty" if sets else "null, not compared"),
         (counts.bad_items, "that cannot be compared"),
-        (counts.short, f"shorter than {config.shingle} (one shingle, the whole)"),
-        (0 if "known" in report else counts.references, "of the other collection to compare with"),
+        (counts.short, f"shorter than {config.shingle} (compared as one shingle)"),
+        (0 if "known" in report else counts.references, "in the other collection"),
         (counts.invalid_utf8, "with invalid UTF-8, replaced by U+FFFD"),
-        (counts.html_fallback, "without a main text: all visible text counts"),
-        (counts.emptied_items, "of which all shingles stand in too many documents"),
-        (counts.few_words, f"with fewer than {config.min_words} words, left as they are"),
-        (counts.seldom, f"repeated fewer than {config.min_count} times, left as they are"),
+        (counts.html_fallback, "without a main text: all visible text was compared"),
+        (counts.emptied_items, "whose shingles all occur in too many documents"),
+        (counts.few_words, f"with fewer than {config.min_words} words, kept unchanged"),
+        (counts.seldom, f"repeated fewer than {config.min_count} times, kept unchanged"),
     ]
     noun = "item" if config.unit == "document" else config.unit
     for number, what in notes:
@@ -436,9 +436,9 @@ def summary(found: Summed, headline: str, report: dict[str, Any], *, quiet: bool
             say(f"  {counted(number, noun)} {what}")
     if counts.dropped_shingles:
         share = f"more than {config.max_share:g} of the documents"
-        say(f"  {counts.dropped_shingles:,} shingles left out, which stand in {share}")
+        say(f"  {counted(counts.dropped_shingles, 'shingle')} ignored, found in {share}")
     if counts.skipped_rows:
-        say(f"  {counted(counts.skipped_rows, 'broken row')} skipped; the first: {found.items.source.bad[0]}")
+        say(f"  {counted(counts.skipped_rows, 'unreadable row')} skipped; the first: {found.items.source.bad[0]}")
     if counts.bad_items:
         for example in report.get("skipped_examples", [])[len(found.items.source.bad) :][:1]:
             say(f"  the first that cannot be compared: {example}")

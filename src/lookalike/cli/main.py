@@ -199,7 +199,7 @@ def run() -> int:
 
 def _ended(how: str, kept: Sequence[str] = ()) -> str:
     """That a signal ended the command, and what is kept: nothing, unless the command has told otherwise."""
-    return "; ".join([how, *(kept or ["no unfinished output is kept"])])
+    return "; ".join([how, *(kept or ["no incomplete output is kept"])])
 
 
 def _usage(error: Any) -> int:

@@ -30,17 +30,17 @@ __all__ = ["run_on_cluster"]
 # Options of one machine, and what to do instead.
 _REFUSED = {
     "workdir": "name a folder that all machines reach with --work",
-    "memory": "executors have the memory that Spark gives them",
-    "threads": "tasks have the cores that Spark gives them",
+    "memory": "Spark decides the memory of executors",
+    "threads": "Spark decides the cores of tasks",
     "limit": "give it fewer files",
     "images": "run it on one machine",
     "features": "run it on one machine",
     "size": "run it on one machine",
     "edges": "run it on one machine",
     "undirected": "run it on one machine",
-    "add": "an index is looked after by one machine",
-    "replace": "an index is looked after by one machine",
-    "payload": "an index is looked after by one machine",
+    "add": "an index works on one machine only",
+    "replace": "an index works on one machine only",
+    "payload": "an index works on one machine only",
 }
 
 
@@ -83,7 +83,7 @@ def _check(table: Any, options: Mapping[str, Any]) -> None:
         if name in options and options[name] != entries(table)[name].option.default:
             raise OptionError(f"{name} does not go with --engine spark: {instead}")
     if table is PairsCommand and options["against"]:
-        raise OptionError("against lists pairs of two collections on one machine: leave out --engine spark")
+        raise OptionError("pairs --against runs on one machine only: leave out --engine spark")
     job.check_inputs(options["inputs"] or [], [])
     output = options["output"]
     from lookalike.engines.spark.spark_files import check_addresses
@@ -92,7 +92,7 @@ def _check(table: Any, options: Mapping[str, Any]) -> None:
     check_addresses(options["inputs"], options["format"])
     _check_against(options.get("against") or [])
     if options["resume"] and options["work"] is None:
-        raise OptionError("resume goes on with a run in its work folder: name that with --work")
+        raise OptionError("resume needs the work folder of the run: give it with --work")
     if output is None or options["dry_run"]:
         return
     check_spark_output(output, options["work"])
@@ -126,7 +126,7 @@ def _check_against(addresses: list[str]) -> None:
     check_addresses(addresses, None)
     for each in addresses:
         if is_redis(each) or is_index(each):
-            raise OptionError(f"against {each}: an index is looked up by one machine; leave out --engine spark")
+            raise OptionError(f"against {each}: an index works on one machine only; leave out --engine spark")
 
 
 def _check_apart(options: Mapping[str, Any], files: Any, against: Any) -> None:
@@ -160,7 +160,7 @@ def _found(
     if run is not None and _is_finished(run, what, resume=options["resume"]):
         if options["json"]:
             print_json(run.report() | {"seconds": elapsed(), "output": spelled(output)})
-        say(f"{output} is a finished run: there is nothing left to do", quiet=quiet)
+        say(f"{output} is a finished run: nothing to do", quiet=quiet)
         return
     if annotate:
         from lookalike.engines.spark.spark_tables import check_annotation
@@ -182,9 +182,9 @@ def _found(
     job.summary(told, _headline(verb, result, told, report), report, quiet=quiet)
     if against is not None:
         hits = counted(report["removed_against"], report["unit"])
-        say(f"  {hits} removed for one of the other collection", quiet=quiet)
+        say(f"  {hits} removed because of a match in the other collection", quiet=quiet)
     if run is not None and report.get("pairs_left_out"):
-        say(f"  no pairs: {report['pairs']:,} are more than --max-pairs {config.max_pairs:,}", quiet=quiet)
+        say(f"  no pairs: {report['pairs']:,} exceed --max-pairs {config.max_pairs:,}", quiet=quiet)
 
 
 def _is_finished(run: Any, what: dict[str, Any], *, resume: bool) -> bool:

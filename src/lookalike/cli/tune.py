@@ -25,7 +25,7 @@ _SCORE = 8
 
 @command(TuneCommand)
 def tune(**given: Unpack[TuneCommand]) -> None:
-    """Propose a shingle and a threshold for a collection, with the reason, and show pairs from high to low.
+    """Propose a shingle and a threshold for a collection, with the reason, and show pairs, most similar first.
 
     With --truth it tells precision, recall and F1, and proposes what agrees best.
 
@@ -102,13 +102,13 @@ def _show(console: Console, found: Tuning) -> None:
 
     held = "all" if found.sampled == found.items else f"{found.sampled:,} of them"
     words = "" if found.words is None else f"; a median of {found.words:,.0f} different words"
-    tell(console, f"{counted(found.items, found.noun)}, {held} held against the others{words}")
+    tell(console, f"{counted(found.items, found.noun)}, {held} compared with all others{words}")
     console.print(_tried(found))
-    console.print(Text(f"how alike each {found.noun} is to its nearest", style="italic"))
+    console.print(Text(f"similarity of each {found.noun} to its nearest", style="italic"))
     for line in _bars(found.trial, found.threshold):
         console.print(Text(line))
     if found.pairs.num_rows:
-        console.print(Text("pairs from high to low", style="italic"))
+        console.print(Text("pairs, most similar first", style="italic"))
     matched = True
     for row in found.pairs.to_pylist():
         if matched and row["similarity"] < found.threshold:
@@ -127,7 +127,7 @@ def _tried(found: Tuning) -> Table:
     table = Table(header_style="bold")
     columns = ["shingle", "proposed", "matched", "at random"]
     if found.truth is not None:
-        columns += ["F1", "best by the truth", "F1"]
+        columns += ["F1", "best possible", "F1"]
     for name in columns:
         table.add_column(name, justify="left" if name == "shingle" else "right", no_wrap=True)
     for number, trial in enumerate(found.trials):

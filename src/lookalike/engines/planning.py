@@ -270,7 +270,7 @@ def _check_all_pairs(items: Items, config: Config, count: int) -> None:
     if needed > max(_SCANNED, config.budget.scanned):
         raise OptionError(
             f"recall is 1: all pairs of {count:,} {items.traits.rows_of or 'items'} are compared in memory, "
-            f"{needed / 1e9:,.1f} GB of them, which is more than memory allows: give more, or a recall below 1"
+            f"{needed / 1e9:,.1f} GB of them, which is more than memory allows: raise it, or use a recall below 1"
         )
 
 

@@ -47,7 +47,7 @@ def is_index(path: str | Path) -> bool:
 def create_folder(path: str | Path, manifest: dict[str, Any]) -> None:
     """Make a folder with an empty index, whole or not at all; a folder that is there must be empty."""
     if is_index(path):
-        raise OutputError(f"{path} is an index already: open it, or choose another folder")
+        raise OutputError(f"{path} already holds an index: open it, or choose another folder")
     with atomic_folder(path) as folder:
         lay_out(folder, manifest)
 
@@ -81,7 +81,7 @@ class FolderMedium:
         self._files: dict[str, int] = {}
         self._dropped: list[int] = []
         if not self.folder.is_dir():
-            raise InputError(f"there is no index at {path}: make one with Index.create or lookalike index build")
+            raise InputError(f"there is no index at {path}: create one with Index.create or lookalike index build")
         if not is_index(self.folder):
             raise InputError(f"{path} is no index: it has no {_MANIFEST}")
         if not readonly:

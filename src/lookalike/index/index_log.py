@@ -340,7 +340,7 @@ class IndexLog:
         largest = int((np.diff(items.payload_starts) + np.diff(items.row_starts)).max())
         if largest > MOST_VOLUME_BYTES // 2:
             most = MOST_VOLUME_BYTES // 2
-            raise InputError(f"an item of {largest:,} bytes is too large for the index: {most:,} is the most")
+            raise InputError(f"an item of {largest:,} bytes is too large for the index: the limit is {most:,}")
 
     def remove(self, places: U64Array) -> None:
         """Mark items as removed."""

@@ -22,10 +22,10 @@ def index_config(config: Config) -> Config:
     Whether the items are text is known when the first one comes; for others these weights mean nothing.
     """
     if config.max_share is not None:
-        raise OptionError("max_share goes by how many documents have a shingle, which changes while items come")
+        raise OptionError("max_share goes by how many documents have a shingle, which changes as items are added")
     if config.recall == 1.0 and config.bands is None:
         raise OptionError(
-            "recall is 1: an index goes by hashes, which cannot promise that; nearest(recall=1) compares all"
+            "recall=1 is not possible for an index, which finds matches by hashes; nearest(recall=1) compares all items"
         )
     if config.measure is not None and measure_named(config.measure).boundless:
         raise OptionError(f"an index is not for {config.measure}: use neighbors, or cosine of vectors of one length")
@@ -39,7 +39,7 @@ def index_config(config: Config) -> Config:
 def _check_weights(weights: str | None) -> None:
     if weights not in (None, "count"):
         raise OptionError(
-            f"weights={weights} go by how many documents have a shingle, which changes as items come: use count"
+            f"weights={weights} go by how many documents have a shingle, which changes as items are added: use count"
         )
 
 

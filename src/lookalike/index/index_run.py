@@ -88,7 +88,7 @@ def open_index_run(
 ) -> IndexRun | None:
     """The index to compare with, if `against` is one; `given` are the options of the run that were given."""
     if replace and not add:
-        raise OptionError("replace puts what is kept in the place of what has its id in an index: it goes with add")
+        raise OptionError("replace needs add: it replaces items of the index")
     # Texts in a list are items, and only paths are places.
     listed = isinstance(against, list | tuple) and any(isinstance(each, Path | Index) for each in against)
     several = list(against) if listed else [against]
@@ -98,16 +98,16 @@ def open_index_run(
             what = "no index is given" if not named else f"{several[0]} is none"
             raise OptionError(f"add puts what is kept into an index, and {what}: name its folder with against")
         if payload:
-            raise OptionError("payload is kept beside what is added to an index: it goes with add")
+            raise OptionError("payload needs add: it is stored with the items that are added")
         return None
     if len(several) > 1:
-        raise OptionError("against names an index and something else: an index is compared with alone")
+        raise OptionError("against takes one index and nothing else beside it")
     if payload and not add:
-        raise OptionError("payload is kept beside what is added to the index: it goes with add")
+        raise OptionError("payload needs add: it is stored with the items that are added")
     index = several[0]
     if isinstance(index, Index):
         if add and index.readonly:
-            raise OptionError(f"{index.name} was opened to read only: nothing can be added")
+            raise OptionError(f"{index.name} is opened read-only: nothing can be added")
         return IndexRun(index, given, add=add, replace=replace, payload=payload, close=False)
     secret = {name: given[name] for name in ("tokens", "seed") if given.get(name) is not None}
     opened = Index.open(index, readonly=not add, **secret)
@@ -190,7 +190,7 @@ class IndexRun:
         if any(others) and not self._replaces:
             raise InputError(
                 f"the id {ids[others.index(True)]!r} is in {self.index.name} already, and another item has it there: "
-                "replace puts this one in its place, or give it an id of its own"
+                "use replace, or another id"
             )
         new = [place is None or other for place, other in zip(places, others, strict=True)]
         return np.array(new, np.bool_), sum(others)

@@ -195,7 +195,7 @@ class LogState(ABC):
                 "the disk is read anew"
             )
         if not self.medium.writable:
-            raise OutputError(f"{self.medium.name} was opened to read only")
+            raise OutputError(f"{self.medium.name} is opened read-only")
 
     def fail(self, error: BaseException) -> None:
         """From now on nothing is written: what is on the disk is not known for sure."""

@@ -375,7 +375,7 @@ class RedisStore:
 
     def _check_writable(self) -> None:
         if self.readonly:
-            raise OutputError(f"{self.name} was opened to read only")
+            raise OutputError(f"{self.name} is opened read-only")
 
 
 def _kept(keys: U64Array) -> list[bytes]:

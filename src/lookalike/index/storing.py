@@ -238,8 +238,8 @@ class Storing:
 
 def given_twice(id: Any) -> InputError:
     """What is said where two items of one collection have one id."""
-    return InputError(f"the id {id!r} is given twice")
+    return InputError(f"the id {id!r} is repeated")
 
 
 def _taken(id: Any) -> InputError:
-    return InputError(f"the id {id!r} is there already: use replace to put another item in its place")
+    return InputError(f"the id {id!r} exists already: use replace")

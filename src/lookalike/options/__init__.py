@@ -46,7 +46,7 @@ _SHINGLES = ("word:5", "word:3", "word:1", "char:9", "char:5", "word:3:bag")
 Seed: TypeAlias = Annotated[
     int,
     Option(
-        "The seed of all hashes. Keep a random one of 128 bits to yourself where items come from strangers.",
+        "The seed of all hashes. If strangers send you items, use a random 128-bit seed and keep it secret.",
         default=0,
         check=Whole(0, 2**128 - 1, "a whole number from 0 to 2^128 - 1"),
         panel=EXPERT,
@@ -56,8 +56,8 @@ Seed: TypeAlias = Annotated[
 Normalize: TypeAlias = Annotated[
     str | Iterable[str] | None,
     Option(
-        "What to ignore, comma-separated: lower, accents, digits, punctuation, whitespace; or none.",
-        in_python="A list of these names is taken as well.",
+        "Differences to ignore, separated by commas: lower, accents, digits, punctuation, whitespace; or none.",
+        in_python="A list of these names works, too.",
         panel=MATCHING,
         suggested=(*NORMALIZATIONS, "none"),
         listed=True,
@@ -66,25 +66,27 @@ Normalize: TypeAlias = Annotated[
 ]
 Html: TypeAlias = Annotated[
     bool,
-    Option("Items are web pages: compare their main text, without menus.", default=False, panel=MATCHING),
+    Option(
+        "The items are web pages: compare their main text, without menus and footers.", default=False, panel=MATCHING
+    ),
 ]
 Weights: TypeAlias = Annotated[
     Literal["tf-idf", "bm25", "count"] | None,
-    Option("How much shingles count in weighted-jaccard and cosine.", stands_for="tf-idf", panel=MATCHING),
+    Option("How to weight shingles for weighted-jaccard and cosine.", stands_for="tf-idf", panel=MATCHING),
 ]
 IndexWeights: TypeAlias = Annotated[
     Literal["tf-idf", "bm25", "count"] | None,
     Option(
-        "How much shingles count in weighted-jaccard and cosine: an index knows no document frequencies, only count.",
+        "How to weight shingles for weighted-jaccard and cosine. An index supports count only.",
         stands_for="count",
         panel=MATCHING,
     ),
 ]
-Exact: TypeAlias = Annotated[bool, Option("Identical items only.", default=False, panel=MATCHING)]
+Exact: TypeAlias = Annotated[bool, Option("Match identical items only.", default=False, panel=MATCHING)]
 TokensOption: TypeAlias = Annotated[
     Callable[[str], Iterable[str]] | None,
     Option(
-        "A function from a text to its tokens, instead of words.",
+        "Your own tokenizer: a function that takes a text and returns its tokens.",
         panel=EXPERT,
         typed=str | None,
         metavar="MODULE:FUNCTION",
@@ -98,8 +100,8 @@ class LimitOptions(TypedDict, total=False):
     measure: Annotated[
         str | None,
         Option(
-            "jaccard, weighted-jaccard, containment, cosine, dot, hamming, euclidean, manhattan or lr:R; "
-            "by default what the items suggest.",
+            "jaccard, weighted-jaccard, containment, cosine, dot, hamming, euclidean, manhattan or lr:R. "
+            "By default it follows from the type of the items.",
             check=allowed.text,
             suggested=_MEASURES,
             panel=MATCHING,
@@ -109,7 +111,7 @@ class LimitOptions(TypedDict, total=False):
     threshold: Annotated[
         float | None,
         Option(
-            "Similarity from which two items are alike.",
+            "Minimum similarity of a match.",
             stands_for="0.8",
             check=allowed.similarity,
             panel=MATCHING,
@@ -119,7 +121,7 @@ class LimitOptions(TypedDict, total=False):
     max_distance: Annotated[
         float | None,
         Option(
-            "Distance up to which two items are alike: of hamming how many bits may differ, of jaccard and cosine "
+            "Maximum distance of a match: for hamming the number of bits that differ, for jaccard and cosine "
             "1 - similarity.",
             check=allowed.distance,
             panel=MATCHING,
@@ -129,7 +131,7 @@ class LimitOptions(TypedDict, total=False):
     recall: Annotated[
         float,
         Option(
-            "Share of the pairs at the threshold to be found; 1 compares all pairs.",
+            "Share of the pairs at the threshold that the search must find; 1 compares all pairs.",
             default=0.99,
             check=Number(above=0, up_to=1),
             panel=MATCHING,
@@ -140,8 +142,13 @@ class LimitOptions(TypedDict, total=False):
 class Bands(TypedDict, total=False):
     """The plan, for those who want to make it themselves."""
 
-    bands: Annotated[int | None, Option("b, instead of a plan.", check=Whole(1, 10_000), panel=EXPERT)]
-    rows: Annotated[int | None, Option("r, instead of a plan.", check=Whole(1, 10_000), panel=EXPERT)]
+    bands: Annotated[
+        int | None, Option("Number of bands; by default the planner chooses it.", check=Whole(1, 10_000), panel=EXPERT)
+    ]
+    rows: Annotated[
+        int | None,
+        Option("Number of rows per band; by default the planner chooses it.", check=Whole(1, 10_000), panel=EXPERT),
+    ]
 
 
 class Shingles(TypedDict, total=False):
@@ -150,7 +157,7 @@ class Shingles(TypedDict, total=False):
     shingle: Annotated[
         str | Shingle | None,
         Option(
-            "word:K or char:K; word:K:bag counts repeats.",
+            "What to compare in a text: runs of K words (word:K) or characters (char:K); word:K:bag counts repeats.",
             stands_for="word:5",
             suggested=_SHINGLES,
             panel=MATCHING,
@@ -171,7 +178,7 @@ class Columns(TypedDict, total=False):
     column: Annotated[
         str | Sequence[str] | None,
         Option(
-            "The column with the items; several are joined.",
+            "The column that holds the items; several columns are joined.",
             check=allowed.names,
             panel=READING,
             typed=list[str] | None,
@@ -183,13 +190,15 @@ class Columns(TypedDict, total=False):
 class VectorColumn(TypedDict, total=False):
     """The column with the items, if these are vectors."""
 
-    vectors: Annotated[str | None, Option("The column with vectors to compare.", check=allowed.name, panel=READING)]
+    vectors: Annotated[
+        str | None, Option("The column that holds vectors to compare.", check=allowed.name, panel=READING)
+    ]
 
 
 class SetColumn(TypedDict, total=False):
     """The column with the items, if these are sets."""
 
-    sets: Annotated[str | None, Option("The column with sets to compare.", check=allowed.name, panel=READING)]
+    sets: Annotated[str | None, Option("The column that holds sets to compare.", check=allowed.name, panel=READING)]
 
 
 class ComparedColumns(TypedDict, total=False):
@@ -213,9 +222,12 @@ class ItemOptions(TypedDict, total=False):
     """What items are called, and what becomes of those that cannot be compared."""
 
     id: Annotated[
-        str | None, Option("The column with the ids; otherwise row numbers.", check=allowed.name, panel=READING)
+        str | None,
+        Option("The column that holds the ids; the default is the row number.", check=allowed.name, panel=READING),
     ]
-    skip_bad: Annotated[bool, Option("Count broken rows and go on.", default=False, panel=READING)]
+    skip_bad: Annotated[
+        bool, Option("Skip items that cannot be read or compared, and count them.", default=False, panel=READING)
+    ]
 
 
 class Running(TypedDict, total=False):
@@ -223,7 +235,7 @@ class Running(TypedDict, total=False):
 
     # 0 is public; a secret one keeps strangers from preparing texts that collide (`key.py`).
     seed: Seed
-    threads: Annotated[int | None, Option("Threads; all cores by default.", check=Whole(1), panel=EXPERT)]
+    threads: Annotated[int | None, Option("Number of threads; all cores by default.", check=Whole(1), panel=EXPERT)]
 
 
 class Common(
@@ -236,7 +248,7 @@ class Common(
     max_share: Annotated[
         float | None,
         Option(
-            "Leave out shingles that stand in more than this share of all documents.",
+            "Ignore shingles that occur in more than this share of the documents.",
             check=Number(above=0, below=1),
             panel=MATCHING,
         ),
@@ -248,35 +260,36 @@ class Common(
     verify: Annotated[
         Literal["exact", "text", "sketch", "none"],
         Option(
-            "exact: precision 1; text: by the texts themselves, not by hashes; sketch: estimated; none: candidates.",
+            "How to check candidates. exact: compute the similarity; text: compare the texts themselves, not their "
+            "hashes; sketch: estimate the similarity; none: return all candidates.",
             default="exact",
             panel=MATCHING,
         ),
     ]
     group_by: Annotated[
         str | None,
-        Option("Compare only items with the same value in this column.", check=allowed.name, panel=MATCHING),
+        Option("Compare only items that have the same value in this column.", check=allowed.name, panel=MATCHING),
     ]
     tokens: TokensOption
     with_text: Annotated[
-        bool, Option("Put the texts of items beside their ids in tables.", default=False, panel=READING)
+        bool, Option("Add the texts of the items to the tables of results.", default=False, panel=READING)
     ]
     audit: Annotated[
         int,
         Option(
-            "Items of the sample that is compared exactly with all; 0 for none.",
+            "Size of the random sample that is compared with all items to measure the recall; 0 turns it off.",
             default=1000,
             check=Whole(0, words="a number of items, 0 for none"),
             panel=EXPERT,
         ),
     ]
     strict: Annotated[
-        bool, Option("Fail, and write nothing, if the certificate raises an alarm.", default=False, panel=EXPERT)
+        bool, Option("Fail and write nothing if the certificate raises an alarm.", default=False, panel=EXPERT)
     ]
     memory: Annotated[
         int | str | None,
         Option(
-            "What may be held of the collection, such as 4GB; more is spilled. A quarter of the machine by default.",
+            "Memory for the collection, such as 4GB; the rest goes to disk. By default a quarter of the machine.",
             panel=LARGE,
             typed=str | None,
         ),
@@ -287,7 +300,7 @@ class ListedPairs(TypedDict, total=False):
     """For verbs that list pairs."""
 
     max_pairs: Annotated[
-        int, Option("Refuse to write more pairs than this.", default=10**9, check=Whole(1), panel=EXPERT)
+        int, Option("Stop if there would be more pairs than this.", default=10**9, check=Whole(1), panel=EXPERT)
     ]
 
 
@@ -297,9 +310,10 @@ class ClusterOptions(TypedDict, total=False):
     keep: Annotated[
         str | Callable[[dict[str, Any]], Any],
         Option(
-            "Which item stays: first, last, longest, shortest, max:COLUMN, min:COLUMN, prefer:COLUMN=a,b.",
+            "Which item of a cluster to keep: first, last, longest, shortest, max:COLUMN, min:COLUMN or "
+            "prefer:COLUMN=a,b.",
             default="first",
-            in_python="Or a function from a row (a dict) to a sort key; the smallest stays.",
+            in_python="Or a function that takes a row (a dict) and returns a sort key; the smallest is kept.",
             suggested=("first", "last", "longest", "shortest", "max:", "min:", "prefer:"),
             panel=MATCHING,
             typed=str,
@@ -309,7 +323,8 @@ class ClusterOptions(TypedDict, total=False):
     cluster: Annotated[
         Literal["representative", "components"],
         Option(
-            "representative: every item matches its keeper; components: chains too.",
+            "representative: every item matches its keeper; components: items linked by a chain of matches form one "
+            "cluster.",
             default="representative",
             panel=MATCHING,
         ),
@@ -322,7 +337,7 @@ class Removing(TypedDict, total=False):
     only_against: Annotated[
         bool,
         Option(
-            "With `against`: remove only what is like an item of the other collection, such as a test set.",
+            "With `against`: remove only items that match the other collection, such as a test set.",
             default=False,
             panel=MATCHING,
         ),
@@ -330,8 +345,8 @@ class Removing(TypedDict, total=False):
     unit: Annotated[
         str,
         Option(
-            "What is removed: a document, a repeated paragraph or line inside or across them, or with span:50 every "
-            "run of at least 50 words that stands somewhere earlier; words are taken as `normalize` makes them.",
+            "What to remove: whole documents, repeated paragraphs or lines within and across them, or with span:50 "
+            "every run of at least 50 words that occurs earlier (words as `normalize` makes them).",
             default="document",
             check=allowed.unit,
             metavar="UNIT",
@@ -341,14 +356,16 @@ class Removing(TypedDict, total=False):
     min_words: Annotated[
         int,
         Option(
-            "With `unit`: leave paragraphs or lines of fewer words as they are, such as headings.",
+            "With `unit`: keep paragraphs or lines with fewer words than this, such as headings.",
             default=0,
             check=Whole(0),
         ),
     ]
     min_count: Annotated[
         int,
-        Option("Remove only what is there at least so often, near-copies included.", default=2, check=Whole(2)),
+        Option(
+            "Remove only items that occur at least this often, near-duplicates included.", default=2, check=Whole(2)
+        ),
     ]
     with_rows: Annotated[
         bool,
@@ -356,7 +373,7 @@ class Removing(TypedDict, total=False):
     ]
     report_by: Annotated[
         str | None,
-        Option("Tell removals by this column instead of by file.", check=allowed.name, panel=EXPERT),
+        Option("Group the removals in the report by this column instead of by file.", check=allowed.name, panel=EXPERT),
     ]
 
 
@@ -380,19 +397,20 @@ class ReadOptions(Delimited, total=False):
     format: Annotated[
         str | None,
         Option(
-            "parquet, jsonl, csv, tsv, arrow, npy, npz, text (a file is an item) or lines (a line is).",
+            "Input format, if the file name does not show it: parquet, jsonl, csv, tsv, arrow, npy, npz, "
+            "text (one item per file) or lines (one item per line).",
             suggested=("parquet", "jsonl", "csv", "tsv", "arrow", "npy", "npz", "text", "lines"),
             panel=READING,
         ),
     ]
-    limit: Annotated[int | None, Option("Read the first N rows only.", check=Whole(1), panel=READING)]
+    limit: Annotated[int | None, Option("Read only the first N rows.", check=Whole(1), panel=READING)]
 
 
 class Watching(TypedDict, total=False):
     """For Python; the command line draws bars by itself."""
 
     progress: Annotated[
-        Progress | None, Option("Is told how far the run is: a lookalike.wording.progress.Progress.", typed=None)
+        Progress | None, Option("Receives the progress of the run: a lookalike.wording.progress.Progress.", typed=None)
     ]
 
 
@@ -402,7 +420,7 @@ class OtherColumns(TypedDict, total=False):
     against_column: Annotated[
         str | Sequence[str] | None,
         Option(
-            "The column with the items of the other collection, if it is called otherwise there.",
+            "The column that holds the items of the other collection, if its name differs.",
             check=allowed.names,
             panel=READING,
             typed=list[str] | None,
@@ -411,7 +429,7 @@ class OtherColumns(TypedDict, total=False):
     against_id: Annotated[
         str | None,
         Option(
-            "The column with the ids of the other collection, if it is called otherwise there.",
+            "The column that holds the ids of the other collection, if its name differs.",
             check=allowed.name,
             panel=READING,
         ),
@@ -423,7 +441,7 @@ class Across(TypedDict, total=False):
 
     within: Annotated[
         bool,
-        Option("With `against`: also list pairs of two items of the input itself.", default=False, panel=MATCHING),
+        Option("With `against`: also list pairs within the input.", default=False, panel=MATCHING),
     ]
 
 
@@ -437,8 +455,8 @@ class PairsOptions(Common, ListedPairs, OtherColumns, Across, ReadOptions, Watch
     against: Annotated[
         Any,
         Option(
-            "List the pairs of an item of the input and one of this other collection.",
-            on_command="May be given several times.",
+            "Compare the input with this other collection: list pairs of one item from each.",
+            on_command="Repeatable.",
             panel=MATCHING,
             typed=list[str] | None,
             metavar="FILE",
@@ -456,18 +474,20 @@ class DedupOptions(Common, ListedPairs, ClusterOptions, Removing, OtherColumns, 
     against: Annotated[
         Any,
         Option(
-            "Also remove what is like an item of this other collection, or of this index.",
-            on_command="May be given several times.",
+            "Also remove items that match this other collection or index.",
+            on_command="Repeatable.",
             panel=MATCHING,
             typed=list[str] | None,
             metavar="FILE",
         ),
     ]
-    add: Annotated[bool, Option("Add what is kept to the index that `against` names.", default=False, panel=MATCHING)]
+    add: Annotated[
+        bool, Option("Add the items that are kept to the index given by `against`.", default=False, panel=MATCHING)
+    ]
     replace: Annotated[
         bool,
         Option(
-            "With `add`: put what is kept in the place of what has its id in the index.",
+            "With `add`: replace items of the index that have the same id.",
             default=False,
             panel=MATCHING,
         ),
@@ -475,8 +495,8 @@ class DedupOptions(Common, ListedPairs, ClusterOptions, Removing, OtherColumns, 
     payload: Annotated[
         Sequence[str] | None,
         Option(
-            "Columns to keep in the index beside each item that is added.",
-            on_command="May be given several times.",
+            "Columns to store in the index with each item.",
+            on_command="Repeatable.",
             check=allowed.names,
             panel=READING,
             typed=list[str] | None,
@@ -491,19 +511,20 @@ class NeighborsOptions(
 ):  # fmt: skip
     """The options of `lookalike.neighbors`."""
 
-    k: Annotated[int, Option("How many neighbours of each query.", default=10, check=Whole(1), short="-k")]
+    k: Annotated[int, Option("Number of neighbours per query.", default=10, check=Whole(1), short="-k")]
     recall: Annotated[
         float,
         Option(
-            "Share of the true neighbours to be found on average; 1 compares all. Only vectors are searched by less.",
+            "Average share of the true neighbours to find; 1 compares everything. It matters for many vectors; other "
+            "searches are always exact.",
             default=0.9,
         ),
     ]
     measure: Annotated[
         str | None,
         Option(
-            "jaccard, weighted-jaccard, containment, cosine, dot, hamming, euclidean, manhattan or lr:R; "
-            "by default what the items suggest.",
+            "jaccard, weighted-jaccard, containment, cosine, dot, hamming, euclidean, manhattan or lr:R. "
+            "By default it follows from the type of the items.",
             check=allowed.text,
             suggested=_MEASURES,
         ),
@@ -528,7 +549,7 @@ class TuneOptions(
     truth: Annotated[
         Any,
         Option(
-            "Pairs that are known to be the same: two ids a line, parted by a tab, a comma or a blank.",
+            "A file of known matches: two ids per line, separated by a tab, a comma or a space.",
             in_python="Or a list of pairs.",
             typed=str | None,
             metavar="FILE",
@@ -536,13 +557,13 @@ class TuneOptions(
     ]
     labels: Annotated[
         str | None,
-        Option("A column that tells what is the same: items with one value in it are.", check=allowed.name),
+        Option("A column that marks known matches: items with the same value are the same.", check=allowed.name),
     ]
     against: Annotated[
         Any,
         Option(
-            "Hold the items against this other collection, and not against each other.",
-            on_command="May be given several times.",
+            "Compare the items with this other collection instead of with each other.",
+            on_command="Repeatable.",
             typed=list[str] | None,
             metavar="FILE",
         ),
@@ -550,7 +571,7 @@ class TuneOptions(
     shingle: Annotated[
         str | Sequence[str] | None,
         Option(
-            "Shingles to try, word:K or char:K; by default some that suit the length of the texts.",
+            "Shingles to try, word:K or char:K. By default they follow from the length of the texts.",
             check=allowed.names,
             suggested=_SHINGLES,
             typed=list[str] | None,
@@ -559,7 +580,8 @@ class TuneOptions(
     measure: Annotated[
         str | None,
         Option(
-            "jaccard, weighted-jaccard, containment, cosine or hamming; by default what the items suggest.",
+            "jaccard, weighted-jaccard, containment, cosine or hamming. By default it follows from the type of the "
+            "items.",
             check=allowed.text,
             suggested=("jaccard", "weighted-jaccard", "containment", "cosine", "hamming"),
         ),
@@ -567,7 +589,11 @@ class TuneOptions(
     normalize: Normalize
     sample: Annotated[
         int,
-        Option("How many items are held against all; with a truth it is all of them.", default=1000, check=Whole(1)),
+        Option(
+            "Number of items to compare with all others. With known matches it is all items.",
+            default=1000,
+            check=Whole(1),
+        ),
     ]
 
 
@@ -581,7 +607,7 @@ class IndexOptions(LimitOptions, TextOptions, Bands, total=False):
     verify: Annotated[
         Literal["exact", "sketch"],
         Option(
-            "exact: scores are counted on the items themselves; sketch: estimated, in a fourth of the space.",
+            "exact: compute similarities from the items; sketch: estimate them, in a quarter of the space.",
             default="exact",
             panel=MATCHING,
         ),

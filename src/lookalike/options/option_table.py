@@ -29,16 +29,18 @@ __all__ = [
     "check_names",
     "checked",
     "choices",
+    "documentation",
     "entries",
     "meant",
     "takes",
+    "type_words",
     "without_none",
 ]
 
 # The panels of the help.
 MATCHING = "Matching"
 READING = "Reading"
-EXPERT = "For those who know"
+EXPERT = "Advanced"
 LARGE = "Large collections"
 CLUSTER = "Apache Spark"
 # For options without a panel.
@@ -174,19 +176,19 @@ def takes(options: Any) -> Callable[[_Verb], _Verb]:
             for entry in entries(options).values()
         ]
         setattr(verb, "__signature__", Signature([*own, *listed]))  # noqa: B010 (mypy knows no such attribute)
-        verb.__doc__ = f"{cleandoc(verb.__doc__ or '')}\n\n{_documentation(options)}\n"
+        verb.__doc__ = f"{cleandoc(verb.__doc__ or '')}\n\n{documentation(options)}\n"
         return verb
 
     return tell
 
 
-def _documentation(options: Any) -> str:
+def documentation(options: Any) -> str:
     """Each option with its type, its default and its meaning, panel by panel."""
     panels: dict[str, list[str]] = {_GENERAL: []}
     for entry in entries(options).values():
         option = entry.option
         default = option.stands_for or (None if option.default is None else repr(option.default))
-        words = f"{_type_words(entry.type)}, {'optional' if default is None else f'default {default}'}"
+        words = f"{type_words(entry.type)}, {'optional' if default is None else f'default {default}'}"
         text = f"{entry.name} ({words}): {f'{option.meaning} {option.in_python}'.rstrip()}"
         panels.setdefault(option.panel or _GENERAL, []).append(
             textwrap.fill(text, 100, initial_indent="    ", subsequent_indent="        ", break_on_hyphens=False)
@@ -194,11 +196,11 @@ def _documentation(options: Any) -> str:
     return "\n\n".join("\n".join([f"{panel}:", *lines]) for panel, lines in panels.items() if lines)
 
 
-def _type_words(annotation: Any) -> str:
+def type_words(annotation: Any) -> str:
     """A type as people write it."""
     plain = without_none(annotation)
     if get_origin(plain) in (Union, UnionType):
-        return " | ".join(map(_type_words, get_args(plain)))
+        return " | ".join(map(type_words, get_args(plain)))
     if get_origin(plain) is Literal:
         return " | ".join(map(repr, get_args(plain)))
     if isinstance(plain, type):

@@ -85,13 +85,13 @@ def _faults(evidence: Evidence) -> list[str]:
     counts, out = evidence.counts, []
     if counts.faulty_items:
         out.append(
-            f"{counts.faulty_items:,} of {counts.checked_items:,} items that were made into sets and band keys again, "
-            "slowly, came out differently"
+            f"{counts.faulty_items:,} of {counts.checked_items:,} items got other sets or band keys when slow "
+            "reference code computed them again"
         )
     if counts.lost_pairs:
         out.append(
-            f"{counts.lost_pairs:,} of {counts.checked_pairs:,} matching pairs of buckets that were compared again are "
-            "not among the results"
+            f"{counts.lost_pairs:,} of {counts.checked_pairs:,} matching pairs that were computed again are missing "
+            "from the results"
         )
     return out
 
@@ -139,7 +139,7 @@ def _headline(plan: Plan, evidence: Evidence, estimate: Recall | None, sample: S
     if plan.exhaustive and not led:
         alarm = ""
         if sample is not None and sample.share:
-            alarm = f"every pair was compared, and yet the audit knows {counted(int(sample.missed.sum()), 'pair')} more"
+            alarm = f"every pair was compared, but the audit found {counted(int(sample.missed.sum()), 'pair')} more"
         most = different * sample.limits(_LEVEL)[1] if alarm and sample is not None else 0.0
         return _Headline(0.0, 0.0, most, "all pairs compared", 0.0, alarm)
     if estimate is None and (sample is None or not asked):
@@ -166,7 +166,7 @@ def _both(estimate: Recall, sample: SampledPairs, different: float, usual: float
     if max(one_least, other_least) > min(one_most, other_most):
         told = 1.0 - _share(estimate.missed, different), 1.0 - (sample.share or 0.0)
         alarm = (
-            f"the parts of the certificate contradict one another: recall {told[0]:.4f} by the estimate, "
+            f"the estimate and the audit contradict each other: recall {told[0]:.4f} by the estimate, "
             f"{told[1]:.4f} by the audit"
         )
         basis = "a contradiction"
@@ -226,7 +226,7 @@ def _audit(
             "of": audited.seen,
             "pairs": pairs,
             "found": pairs - int(counted_bad.sum()),
-            "counted": "pairs of which one item was removed" if led else "pairs",
+            "counted": "pairs that lost one item" if led else "pairs",
             "recall": None if sample.share is None else 1.0 - sample.share,
             "low": 1.0 - high,
             "high": 1.0 - low,
@@ -268,39 +268,41 @@ def _left(bad: BoolArray, left: I64Array, audited: Audited, evidence: Evidence, 
 
 
 def _statement(config: Config, plan: Plan, evidence: Evidence, parts: dict[str, Any], about: str) -> str:
-    sentence = f"found {counted(evidence.own_pairs, 'pair')}"
+    sentence = f"found {counted(evidence.own_pairs, 'pair')} with {about}"
     recall, led = parts["recall"], evidence.counts.led_items > 0
-    of = f" of the pairs with {about}"
     if led:
-        sentence += " (giant lists were compared with their leaders only, and their pairs are not all counted)"
-    if recall["contradiction"]:
-        sentence += f"; {parts['alarms'][-1]}{of}: do not rely on this run, and please report it"
-    elif recall["basis"] in _CERTAIN:
-        how = "joined exactly, by rare elements" if plan.joined else _CERTAIN[recall["basis"]]
-        sentence += f"; recall 1 ({how}){of}"
-    elif recall["recall"] is not None:
-        what = (
-            "estimated share of the pairs that are listed or of which one item was removed"
-            if led
-            else "estimated recall"
+        sentence += (
+            " (not all pairs of very large buckets are counted: their items were compared with a few leaders only)"
         )
-        sentence += f"; {what} {recall['recall']:.4f} (95% interval {recall['low']:.4f} to {recall['high']:.4f}){of}"
+    if recall["contradiction"]:
+        sentence += f"; {parts['alarms'][-1]}: do not rely on this run, and please report it"
+    elif recall["basis"] in _CERTAIN:
+        how = "joined exactly by rare elements" if plan.joined else _CERTAIN[recall["basis"]]
+        sentence += f"; recall 1 ({how})"
+    elif recall["recall"] is not None:
+        what = "estimated share of pairs that are listed or lost one item" if led else "estimated recall"
+        sentence += f"; {what} {recall['recall']:.4f} (95% interval {recall['low']:.4f} to {recall['high']:.4f})"
     else:
-        sentence += f"; recall unknown{of}"
+        sentence += "; recall unknown"
     sentence += {
-        "exact": "; precision 1 (all verified)",
+        "exact": "; precision 1 (every match verified)",
         "sketch": "; not verified exactly (verify=sketch)",
         "none": "; not verified (verify=none)",
     }[config.verify]
     left = parts.get("left")
     if left is not None and left["high"] == 0.0:
-        what = "is like one of the other collection" if evidence.across else "has a near-duplicate left"
+        what = "matches the other collection" if evidence.across else "has a near-duplicate left"
         sentence += f"; no kept item {what}"
     elif left is not None:
         kept = evidence.kept_items or 0
-        what = "are still like one of the other collection" if evidence.across else "still have a near-duplicate"
+        one = round(left["items"]) == 1
+        what = (
+            f"match{'es' if one else ''} the other collection"
+            if evidence.across
+            else f"{'has' if one else 'have'} a near-duplicate"
+        )
         sentence += (
-            f"; about {left['items']:,.0f} of the {kept:,} kept items {what} "
+            f"; about {left['items']:,.0f} of the {kept:,} kept items still {what} "
             f"(95% interval {left['low']:,.0f} to {left['high']:,.0f})"
         )
     return sentence
@@ -310,48 +312,48 @@ def _notes(config: Config, evidence: Evidence, audited: Audited | None) -> list[
     """Everything that bends an assumption."""
     counts, notes = evidence.counts, []
     if config.verify == "sketch":
-        notes.append("verify=sketch: similarities are estimates, so precision and recall are those of the estimate")
+        notes.append("verify=sketch: similarities are estimates, and so are precision and recall")
     if config.verify == "none":
         notes.append("verify=none: candidates were not compared, so precision is unknown")
     if counts.giant_items:
         notes.append(
-            f"{counts.giant_items:,} items of buckets with too many items were joined exactly, by their rare elements: "
-            "their pairs are found whatever the bands say"
+            f"{counted(counts.giant_items, 'item')} in very large buckets joined exactly by rare elements: "
+            "no pair among them is missed"
         )
     if counts.led_items and config.verify == "none":
         notes.append(
-            "of a bucket with too many items each was taken for a near-duplicate of one of them, so not all its pairs "
-            "are listed"
+            "all items of a very large bucket were matched to one of them without comparing, so not all its pairs are "
+            "listed"
         )
     elif counts.led_items and config.cluster == "components":
         notes.append(
-            f"{counts.led_items:,} items of giant lists were compared until they were connected, and no further: "
-            "components are whole, but not all their pairs are listed"
+            f"{counted(counts.led_items, 'item')} in very large buckets compared only until connected: clusters are "
+            "complete, but not all their pairs are listed"
         )
     elif counts.led_items:
         notes.append(
-            f"{counts.led_items:,} items of giant lists were compared with leaders, not with one another: "
-            "every removed item matches its keeper, but not all their pairs are listed"
+            f"{counted(counts.led_items, 'item')} in very large buckets compared with a few leaders only: every "
+            "removed item matches its keeper, but not all pairs are listed"
         )
     if counts.unexamined_items and config.cluster == "components":
         notes.append(
-            f"{counts.unexamined_items:,} items of giant lists were not compared with all others of their list, which "
-            "would have been too many, and may belong to larger components"
+            f"{counted(counts.unexamined_items, 'item')} in very large buckets not compared with all others there, "
+            "because there were too many: they may belong to larger clusters"
         )
     elif counts.unexamined_items:
         notes.append(
-            f"{counts.unexamined_items:,} items of giant lists matched none of their leaders and were not compared "
-            "with the rest of the list"
+            f"{counted(counts.unexamined_items, 'item')} in very large buckets matched no leader and were not compared "
+            "with the rest of the bucket"
         )
     if counts.audit_pairs:
         notes.append(
-            f"the audit found {counted(counts.audit_pairs, 'pair')} that the bands had missed; they are in the results"
+            f"the audit found {counted(counts.audit_pairs, 'pair')} that the bands missed; the results include them"
         )
     if counts.unaudited_items:
         larger = counted(counts.unaudited_items, "item")
-        notes.append(f"{larger} with more than a million elements not checked by the audit")
+        notes.append(f"the audit skipped {larger} with more than a million elements")
     if audited is not None and audited.full:
         notes.append(
-            f"of {counted(audited.full, 'sampled item')} with many near-duplicates only the first of these were checked"
+            f"the audit checked only the first matches of {counted(audited.full, 'sampled item')} with very many"
         )
     return notes

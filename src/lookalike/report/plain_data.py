@@ -385,34 +385,34 @@ def warnings(data: dict[str, Any], *, counts: bool = True) -> list[str]:
     few = items < _FEW
     if data["short"] > 0.05 * items and not few:
         out.append(
-            f"{data['short'] / items:.0%} of the items are shorter than {data['compared']}: they have one shingle, the "
-            "whole, and match only if it is the same; a smaller shingle size may serve better"
+            f"{data['short'] / items:.0%} of the items are shorter than {data['compared']}: each is one shingle and "
+            "matches identical items only; try a smaller shingle"
         )
     if 0 < data.get("median_shingles", 0) < data.get("shingles_needed", 0) and not few:
         out.append(
             f"half of the items have {data['median_shingles']:.0f} shingles or fewer ({data['compared']}): one changed "
-            f"word takes them below {data['threshold']:g}, so many near-duplicates are none here. For short records "
-            "try char:4 or word:1 as the shingle and a threshold of 0.5 to 0.6"
+            f"word takes them below {data['threshold']:g}, so many near-duplicates are missed. For short records "
+            "try the shingle char:4 or word:1 and a threshold of 0.5 to 0.6"
         )
     if data["empty"] > 0.05 * items and not few:
-        what = ": no word at all" if form_named(data["form"]).is_text else ""
+        what = ": they contain no words" if form_named(data["form"]).is_text else ""
         out.append(f"{data['empty'] / items:.0%} of the items have nothing to compare{what}")
     forged = (("refused_identical", "item", "identical"), ("refused_matches", "pair", "alike"))
     out += [
-        f"{counted(data[name], noun)} {what} by hashes, but not by the texts or elements: made to collide"
+        f"{counted(data[name], noun)} {what} by hash, but not in fact: somebody made the hashes collide"
         for name, noun, what in forged
         if data[name]
     ]
     if data["bad_items"] and counts:
-        out.append(f"{counted(data['bad_items'], 'item')} cannot be compared: kept, and like nothing")
+        out.append(f"{counted(data['bad_items'], 'item')} cannot be compared: kept, without a match")
     if data["invalid_utf8"] and counts:
         out.append(f"{counted(data['invalid_utf8'], 'item')} with invalid UTF-8, replaced by U+FFFD")
     if data["skipped_rows"] and counts:
-        out.append(f"{counted(data['skipped_rows'], 'broken row')} skipped")
+        out.append(f"{counted(data['skipped_rows'], 'unreadable row')} skipped")
     if data["undivided_groups"]:
         out.append(
-            f"decoded by one thread: {counted(data['undivided_groups'], 'large row group')} of lists, of times or at "
-            "an address; smaller ones are shared by all threads"
+            f"slow to read: {counted(data['undivided_groups'], 'large row group')} of lists, of times or at an address "
+            "decoded by one thread; write smaller row groups"
         )
     over = data.get("expected", {}).get("over", 0)
     if over:
@@ -424,7 +424,7 @@ def warnings(data: dict[str, Any], *, counts: bool = True) -> list[str]:
     ]
     if data.get("largest_cluster", 0) > 0.05 * items and not few:
         out.append(
-            f"one cluster holds {data['largest_cluster'] / items:.0%} of all items: look whether they are what you "
-            "take for the same"
+            f"one cluster holds {data['largest_cluster'] / items:.0%} of all items: check whether they really "
+            "are duplicates"
         )
     return out + [f"{alarm}: please report this" for alarm in data.get("certificate", {}).get("alarms", [])]

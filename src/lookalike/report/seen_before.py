@@ -51,22 +51,22 @@ def _statement(data: dict[str, Any]) -> str:
     if data["added"] is not None:
         kept += f", {data['added']:,} added"
     if data["replaced"] is not None:
-        kept += f", of which {data['replaced']:,} in the place of what had their ids"
+        kept += f", {data['replaced']:,} of them in place of items with the same id"
     return (
-        f"of {counted(data['new'], 'new item')}, {data['removed']:,} removed because they were seen before (in "
+        f"{counted(data['new'], 'new item')}: {data['removed']:,} seen before and removed (compared with "
         f"{data['name']}, {counted(data['items'], 'item')}), {data['removed_among_new']:,} removed as duplicates of "
-        f"one another, {kept}"
+        f"each other, {kept}"
     )
 
 
 def _recall(data: dict[str, Any], limit: str) -> str:
     audit = data.get("audit")
     if audit is None:
-        return f"how many of the matches in {data['name']} were found was not measured"
+        return f"the recall of matches in {data['name']} was not measured"
     sampled = f"{counted(audit['sampled'], 'sampled new item')} compared with all of {data['name']}"
     if audit["recall"] is None:
-        return f"{sampled}: none of them is like one there ({limit})"
+        return f"{sampled}: no match ({limit})"
     return (
-        f"{sampled}: of their {audit['pairs']:,} matches there ({limit}) {audit['found']:,} were found by the index, "
+        f"{sampled}: the index found {audit['found']:,} of {counted(audit['pairs'], 'match')} ({limit}), "
         f"recall {audit['recall']:.4f} (95% interval {audit['low']:.4f} to {audit['high']:.4f})"
     )

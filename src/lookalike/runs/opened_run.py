@@ -74,10 +74,10 @@ class Run:
             raise InputError(f"{folder}: no such folder" if not folder.exists() else f"{folder} is a file, no run")
         if not (folder / RUN).is_file() or not (folder / REPORT).is_file():
             if (folder / _MARK).is_file():
-                raise InputError(f"{folder} holds a run that is not finished: go on with it (--resume) first")
+                raise InputError(f"{folder} holds an unfinished run: finish it with --resume first")
             raise InputError(f"{folder} is no folder of a run: there is no {RUN} in it; -o FOLDER makes one")
         if (folder / _WORK / RUN).is_file():
-            raise InputError(f"{folder} holds a run that is not finished: go on with it (--resume) first")
+            raise InputError(f"{folder} holds an unfinished run: finish it with --resume first")
         description = _read(folder / RUN, sealed=True)
         made, spec = description.get("lookalike"), description.get("hash_spec")
         if spec != SPEC_VERSION:

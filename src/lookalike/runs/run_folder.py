@@ -127,14 +127,14 @@ class RunFolder:
     def check(self) -> None:
         """Refuse a folder that is in the way, before anything is read."""
         if self._resume and self._overwrite:
-            raise OptionError("resume goes on with a run, overwrite starts again: give one or the other")
+            raise OptionError("resume continues a run, overwrite starts again: give one of them")
         ours, unfinished = self._folder.look(), Work(self.work_folder).unfinished
         self._check_mark()
         other = self._other_state()
         if self._resume:
             if other is not None:
                 how = "without --workdir" if other == self.path / _WORK else f"with --workdir {other.parent}"
-                raise OptionError(f"the run in {self.path} keeps its state in {other}: go on {how}")
+                raise OptionError(f"the run in {self.path} keeps its state in {other}: continue {how}")
             return
         if self._overwrite:
             return
@@ -211,7 +211,7 @@ class RunFolder:
             raise
         except BaseException as error:
             if self.work.begun and "--resume" not in str(error):
-                error.add_note("what was done is kept: the same command with --resume goes on from there")
+                error.add_note("progress is saved: run the same command with --resume to continue")
             if not self.work.begun:
                 self.abandon()
             raise

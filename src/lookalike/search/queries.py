@@ -114,17 +114,16 @@ class Neighbors(Tabular):
             out.append(f"k is {self.k:,}, and there {found} to be found: all are listed")
         for number, noun in ((self.left_out.items, "item"), (self.left_out.queries, "query")):
             if number:
-                out.append(f"{_counted(number, noun)} left out, which cannot be compared")
+                out.append(f"{counted(number, noun)} skipped: cannot be compared")
         for number, noun in ((self.left_out.empty_items, "item"), (self.left_out.empty_queries, "query")):
             if number:
-                out.append(f"{_counted(number, noun)} left out, which {_are(number)} empty or without a shingle")
+                out.append(f"{counted(number, noun)} skipped: empty or without a shingle")
         fewer = int((self.items[:, -1] < 0).sum()) if self.k <= others else 0
         if fewer:
-            out.append(
-                f"{_counted(fewer, 'query')} with fewer than {self.k:,} neighbours: no other item shares anything"
-            )
+            few = "without a neighbour" if self.k == 1 else f"with fewer than {self.k:,} neighbours"
+            out.append(f"{counted(fewer, 'query')} {few}: no other item shares anything")
         if self.left_out.rows:
-            out.append(f"{counted(self.left_out.rows, 'broken row')} skipped")
+            out.append(f"{counted(self.left_out.rows, 'unreadable row')} skipped")
         if self.left_out.examples:
             out.append(f"the first: {self.left_out.examples[0]}")
         return out
@@ -132,7 +131,7 @@ class Neighbors(Tabular):
     @property
     def headline(self) -> str:
         """How many queries among how many items, and how."""
-        among = f"{_counted(len(self), 'query')} among {counted(self.item_ids.rows, self.noun)}"
+        among = f"{counted(len(self), 'query')} among {counted(self.item_ids.rows, self.noun)}"
         return f"{among} by {measure_words(self.config.scale.measure, self.config.scale.column)}: {self.plan}"
 
     @property
@@ -158,14 +157,6 @@ class Neighbors(Tabular):
 
     def __repr__(self) -> str:
         return "\n".join([self.headline, *beginning(self.table), *(printable(f"  ({note})") for note in self.notes)])
-
-
-def _counted(number: int, noun: str) -> str:
-    return counted(number, noun) if noun != "query" or number == 1 else f"{number:,} queries"
-
-
-def _are(number: int) -> str:
-    return "is" if number == 1 else "are"
 
 
 def find_neighbors(

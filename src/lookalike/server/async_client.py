@@ -19,7 +19,7 @@ _Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 class AsyncClient:
     """The index that a server holds, with the verbs of `Client`, each to be awaited.
 
-    >>> async with lookalike.AsyncClient("http://127.0.0.1:8080") as index:        # doctest: +SKIP
+    >>> async with lookalike.AsyncClient("http://127.0.0.1:8080") as index:  # doctest: +SKIP
     ...     await index.seen("a", "the cat sat on the mat")
 
     As many connections are open as requests are on their way, and they are used again.

@@ -19,7 +19,7 @@ __all__ = ["Client"]
 class Client:
     """The index that a server holds.
 
-    >>> with lookalike.Client("http://127.0.0.1:8080", token=TOKEN) as index:      # doctest: +SKIP
+    >>> with lookalike.Client("http://127.0.0.1:8080", token=TOKEN) as index:  # doctest: +SKIP
     ...     index.seen("a", "the cat sat on the mat")
 
     Connections are kept and used again; threads may share a client. A request that only reads is sent again where the

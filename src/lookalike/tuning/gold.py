@@ -126,7 +126,7 @@ def _rows(truth: Any) -> list[tuple[str, str]]:
             continue
         cells = line.split("\t") if "\t" in line else line.split(",") if "," in line else line.split()
         if len(cells) < 2:
-            raise InputError(f"{path} line {number}: two ids are needed, parted by a tab, a comma or a blank")
+            raise InputError(f"{path} line {number}: expected two ids, separated by a tab, a comma or a space")
         out.append((cells[0].strip().strip('"'), cells[1].strip().strip('"')))
     if not out:
         raise InputError(f"{path} holds no pairs")

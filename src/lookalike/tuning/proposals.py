@@ -65,15 +65,15 @@ class Proposal:
         """A sentence for people."""
         if self.why == "gap":
             return (
-                f"there is a clear gap at {self.threshold:.2f}: the last match of an item is at {self.above:.2f} on "
-                f"average, and the first that is none at {self.below:.2f}"
+                f"there is a clear gap around {self.threshold:.2f}: on average the last match of an item has "
+                f"similarity {self.above:.2f}, and the next item {self.below:.2f}"
             )
         if self.why == "chains":
             return (
-                f"there is no clear gap; down to {self.threshold:.2f} what is alike to one item is alike to each other "
-                f"({self.closed:.0%} of such pairs), and below that ever less"
+                f"there is no clear gap; down to {self.threshold:.2f} two matches of an item also match each other "
+                f"({self.closed:.0%} of such pairs), and below that less and less often"
             )
-        return "no item has neighbours that would tell; 0.8 is the default"
+        return "no item has near neighbours to judge by; 0.8 is the default"
 
 
 def gap_depth(lists: F64Array) -> F64Array:

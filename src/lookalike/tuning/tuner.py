@@ -119,7 +119,7 @@ class Tuning(Tabular):
 
     @property
     def threshold(self) -> float:
-        """The threshold that is proposed: the best by the truth, or what the neighbours tell."""
+        """The threshold that is proposed: the best possible, or what the neighbours tell."""
         best = self.trial.best
         return self.trial.proposal.threshold if best is None else best.threshold
 
@@ -137,8 +137,8 @@ class Tuning(Tabular):
         if best is not None:
             low, high = best.f1_interval
             return (
-                f"agrees best with the truth: F1 {best.f1:.3f} (95% interval {low:.3f} to {high:.3f}), precision "
-                f"{best.precision:.3f}, recall {best.recall:.3f}"
+                f"best agreement with the known matches: F1 {best.f1:.3f} (95% interval {low:.3f} to {high:.3f}), "
+                f"precision {best.precision:.3f}, recall {best.recall:.3f}"
             )
         sentence = self.trial.proposal.reason
         if self.words is not None and len(self.trials) > 1:
@@ -149,14 +149,15 @@ class Tuning(Tabular):
     def notes(self) -> list[str]:
         """What should be known."""
         out = [
-            f"{each.shingle or 'as they are'} makes everything alike: two items drawn at random are at {each.alike:.2f}"
+            f"{each.shingle or 'this measure'} makes unrelated items similar: two random items have similarity "
+            f"{each.alike:.2f}"
             for each in self.trials
             if each.alike > _ALIKE
         ]
         if self.cut_at is not None:
-            out.append(f"only the first {self.cut_at:,} rows were read: limit (--limit) reads more")
+            out.append(f"only the first {self.cut_at:,} rows were read; --limit (limit) reads more")
         if self.unknown:
-            out.append(f"{counted(self.unknown, 'pair')} of the truth left out: an id is not in the input")
+            out.append(f"{counted(self.unknown, 'pair')} of the known matches ignored: an id is not in the input")
         return out
 
     @property
@@ -208,12 +209,12 @@ def find_tuning(
 ) -> Tuning:
     """Hold the items of a source against each other, or against another collection, by the options of `tune`."""
     if options["truth"] is not None and options["labels"] is not None:
-        raise OptionError("truth and labels both say what is the same: give one of them")
+        raise OptionError("truth and labels both name the known matches: give one of them")
     name = None if options["measure"] is None else check_measure(options["measure"])
     if name is not None and measure_named(name).is_distance:
-        raise OptionError(f"measure is {options['measure']!r}: tune is for similarities, not for distances")
+        raise OptionError(f"measure is {options['measure']!r}: tune works with similarities, not with distances")
     if name is not None and measure_named(name).boundless:
-        raise OptionError(f"measure is {options['measure']!r}: tune is for similarities up to 1")
+        raise OptionError(f"measure is {options['measure']!r}: tune works with similarities up to 1")
     common = {key: value for key, value in options.items() if key not in _OF_TUNING}
     items = open_items(source, make_config(**{k: v for k, v in common.items() if k not in _READING and v is not None}))
     words = _words(items) if items.traits.is_text else None

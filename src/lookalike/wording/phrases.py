@@ -11,8 +11,14 @@ _NAMES |= {name.lower(): name for name in ("Euclidean", "Hamming", "Jaccard", "M
 
 
 def counted(number: int, noun: str) -> str:
-    """The number with its noun: 1 pair, 2,000 pairs."""
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+    """The number with its noun: 1 pair, 2,000 pairs, 3 matches, 4 queries."""
+    if number == 1:
+        return f"{number:,} {noun}"
+    if noun.endswith(("ch", "s", "x")):
+        return f"{number:,} {noun}es"
+    if noun.endswith("y") and not noun.endswith(("ay", "ey", "oy")):
+        return f"{number:,} {noun[:-1]}ies"
+    return f"{number:,} {noun}s"
 
 
 def nearest_word(given: str, known: Iterable[str], called: Mapping[str, str] | None = None) -> str | None:

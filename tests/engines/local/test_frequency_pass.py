@@ -150,8 +150,8 @@ def test_an_interrupted_run_does_not_count_again(tmp_path: Path) -> None:
         ({"weights": "tfidf"}, "weights is 'tfidf': it must be one of tf-idf, bm25, count"),
         ({"weights": "bm25"}, "weights go with a measure that weighs"),
         ({"max_share": 0}, "max_share is 0: it must be above 0 and below 1"),
-        ({"max_share": 0.5, "exact": True}, "exact finds identical items only: it does not go with html or max_share"),
-        ({"html": True, "unit": "line"}, "html takes whole pages: it does not go with unit='line'"),
+        ({"max_share": 0.5, "exact": True}, "exact cannot be combined with html or max_share"),
+        ({"html": True, "unit": "line"}, "html takes whole pages and cannot be combined with unit='line'"),
     ],
 )
 def test_options_that_do_not_go_together_are_said(options: dict[str, Any], message: str) -> None:

@@ -131,8 +131,8 @@ def test_people_are_warned_of_items_that_were_made_to_collide(forged: str, tmp_p
 
     report = lookalike.dedup([forged, SENTENCE], verify="text").report
     assert warnings(report) == [
-        "1 item identical by hashes, but not by the texts or elements: made to collide",
-        "1 pair alike by hashes, but not by the texts or elements: made to collide",
+        "1 item identical by hash, but not in fact: somebody made the hashes collide",
+        "1 pair alike by hash, but not in fact: somebody made the hashes collide",
     ]
 
 
@@ -141,7 +141,7 @@ def test_people_are_warned_of_items_that_were_made_to_collide(forged: str, tmp_p
     [
         ([[0.5, 1.0]], {}, "verify=text is for the Jaccard similarity and containment of text and sets"),
         (["a"], {"measure": "weighted-jaccard"}, "verify=text is for the Jaccard similarity and containment"),
-        (["a"], {"max_share": 0.5}, "verify=text compares all tokens of texts: it does not go with max_share"),
+        (["a"], {"max_share": 0.5}, "verify=text cannot be combined with max_share, because it compares all tokens"),
         (["a"], {"exact": True, "normalize": "digits", "bands": 2, "rows": 2}, "exact finds identical items only"),
     ],
 )

@@ -76,7 +76,7 @@ def test_files_against_files_on_the_command_line(
     err = capfd.readouterr().err
     # The headline tells the engine and the time; all other lines are the same.
     assert said.splitlines()[1:] == err.splitlines()[1:]
-    assert "removed for one of the other collection" in said
+    assert "removed because of a match in the other collection" in said
     far, near = lookalike.Run.open("far"), lookalike.Run.open("near")
     for name in ("against", "removed_against", "hits", "sources", "warnings"):
         assert far.report[name] == near.report[name], name

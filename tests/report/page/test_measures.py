@@ -137,7 +137,10 @@ def test_distances_are_counted_from_0_to_the_largest(name: str) -> None:
     assert all(0.0 <= each["from"] <= each["to"] <= most for each in bins)
     assert [each["from"] for each in bins] == sorted(each["from"] for each in bins)
     assert sum(each["pairs"] for each in bins) == data["pairs"]
-    assert f"pairs found, up to the largest distance of {most:g}. The thin column has the 1 at 0." in shown(name).text
+    assert (
+        f"pairs found, up to the maximum distance {most:g}. The narrow column shows the 1 pair at 0."
+        in shown(name).text
+    )
 
 
 @pytest.mark.parametrize("name", ["euclidean", "manhattan"])
@@ -149,7 +152,7 @@ def test_the_curve_of_a_distance_falls_and_has_its_measured_points(name: str) ->
     assert (
         f"{data['bands']} bands of {data['rows_per_band']} rows, intervals of {data['width']:g}: a pair" in outline.text
     )
-    assert "Up to the largest distance, enlarged" in outline.text
+    assert "Up to the maximum distance, enlarged" in outline.text
     curves = [
         value
         for (element, key, value), (_, _, class_) in zip(outline.attributes, outline.attributes[1:], strict=False)
@@ -167,7 +170,7 @@ def test_a_run_that_compares_all_pairs_has_no_curve_and_says_so(name: str) -> No
     assert "curve" not in outline.values("id")
     assert "recall 1 (every pair was compared)" in outline.text
     assert "The plan: every pair compared" in outline.text
-    assert "Every two vectors were compared, without sketches" in outline.text
+    assert "Every pair of vectors was compared, without sketches" in outline.text
     for absent in ("The estimate", "The band test", "bucket"):
         assert absent not in outline.text
 
@@ -207,9 +210,9 @@ def test_sets_and_bits_mark_what_they_share() -> None:
 def test_items_that_cannot_be_compared_are_counted_and_named() -> None:
     data, text = report("broken"), shown("broken").text
     assert data["bad_items"] == 2
-    assert "bad itemscannot be compared: kept, and like nothing2" in text
-    assert "2 items cannot be compared: kept, and like nothing" in text
-    assert "Items that cannot be compared, some examples" in text
+    assert "bad itemscannot be compared: kept, without a match2" in text
+    assert "2 items cannot be compared: kept, without a match" in text
+    assert "Items that cannot be compared: examples" in text
     assert all(example in text for example in data["skipped_examples"])
 
 

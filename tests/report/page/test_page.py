@@ -163,7 +163,7 @@ def test_hostile_texts_are_there_to_be_read() -> None:
 @pytest.mark.parametrize(
     ("report", "title"),
     [
-        ({}, "A run without figures"),
+        ({}, "A run without numbers"),
         ({"items": 5}, "5 items"),
         ({"items": 1, "unit": "document", "kept": 1}, "1 of 1 document kept"),
         ({"items": 5, "unit": "line", "kept": 3}, "3 of 5 lines kept"),

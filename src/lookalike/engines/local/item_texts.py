@@ -55,7 +55,7 @@ def texts_of(collection: Collection, matched: Matched, config: Config) -> ItemTe
             if held > config.memory:
                 raise OptionError(
                     f"with_text: the texts of all matches take more than the {config.memory / 1e9:,.1f} GB that memory "
-                    "allows: give more, or look at some with `Run.open` and `take`"
+                    "allows: raise it, or read some of them with `Run.open` and `take`"
                 )
     return ItemTexts(pa.chunked_array(parts, _KIND), place)
 

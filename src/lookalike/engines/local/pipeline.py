@@ -127,7 +127,7 @@ class _LocalRun:
         plan, self.expected = self._plan(collection, config, verb, progress)
         recipe = items.recipe.planned(plan)
         if known is not None and recipe != known.recipe:
-            raise OptionError(f"{known.name} was made in another way than these items are: {known.recipe} and {recipe}")
+            raise OptionError(f"{known.name} has other settings than this run: {known.recipe} and {recipe}")
         measure = measure_of(recipe, self.frequencies)
         self.context = RunContext(collection, config, verb, plan, recipe, measure, Counts(), work, progress)
         if self.expected is not None and plan is not None:

@@ -182,7 +182,7 @@ def _from_dict(items: Mapping[Any, Any]) -> pa.Table:
         ids = pa.array(keys, pa.string() if kinds == {str} else pa.int64())
     else:
         odd = next(key for key in keys if type(key) is not type(keys[0]) or type(key) not in (int, str))
-        raise InputError(f"{_WHERE}: the ids of a dict must be all integers or all strings; not {odd!r}")
+        raise InputError(f"{_WHERE}: ids of a dict must all be integers or all be strings, not {odd!r}")
     column = _column(list(items.values()), lambda position: f"{position} (id {keys[int(position)]!r})")
     return _table((pa.field("id", ids.type), ids), column)
 

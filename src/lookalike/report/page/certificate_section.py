@@ -34,7 +34,7 @@ def certificate(report: Fields) -> Section | None:
         _intervals(report, data),
         tag("div", *parts, class_="thirds") if any(parts) else None,
         _missed(report, data),
-        tag("div", tag("h3", "To keep in mind"), unordered(notes), class_="notes") if notes else None,
+        tag("div", tag("h3", "Notes"), unordered(notes), class_="notes") if notes else None,
     ]
     if not any(body):
         return None
@@ -71,7 +71,7 @@ def _hits(data: Fields, hits: list[float], expected: list[float], y: Axis) -> Ma
         inside.append(path_line(points, "expected"))
     label = f"Hits in each of {counted(len(hits), 'band')}; {_band_words(data)}"
     chart = frame(label, _HEIGHT, inside, x, y, across=_band_ticks(len(hits)))
-    caption = "How many of the found pairs agree in each band" + ("; dashed: as expected." if expected else ".")
+    caption = "How many of the found pairs agree in each band" + ("; dashed: expected." if expected else ".")
     return figure("Hits in each band", chart, caption, upright="pairs", across="band")
 
 
@@ -83,7 +83,7 @@ def _deviations(data: Fields, deviations: list[float]) -> Markup:
     label = f"How far each of {counted(len(deviations), 'band')} is from what is expected; {_band_words(data)}"
     chart = frame(label, _HEIGHT, drawn, x, y, across=_band_ticks(len(deviations)))
     caption = _sentence(_band_words(data))
-    return figure("The same, as deviations", chart, caption, upright="standard deviations", across="band")
+    return figure("Deviations from expected hits", chart, caption, upright="standard deviations", across="band")
 
 
 def _boxes(values: list[float], titles: list[str]) -> list[tuple[float, float, float, str]]:
@@ -111,8 +111,8 @@ def _estimate(report: Fields, data: Fields) -> Markup | None:
         "The estimate",
         result,
         "recall of the plan" + _interval(recall),
-        f"{counted_pairs}Every found pair is weighed by the chance with which the plan finds a pair of its "
-        f"{told(report)} (Horvitz–Thompson). Blind to a fault in carrying out the plan.",
+        f"{counted_pairs}Each found pair is weighted by the probability that the plan finds a pair of its "
+        f"{told(report)} (Horvitz–Thompson). It cannot detect errors in carrying out the plan.",
     )
 
 
@@ -122,13 +122,13 @@ def _band_test(report: Fields, data: Fields) -> Markup | None:
     if not hits:
         return None
     wrong = len(_suspicious(bands))
-    result = f"{wrong} of {len(hits)} out of line" if wrong else f"{len(hits)} of {len(hits)} in line"
+    result = f"{wrong} of {len(hits)} suspicious" if wrong else f"{len(hits)} of {len(hits)} as expected"
     return _part(
         "The band test",
         result,
         _band_words(bands),
-        f"Every band should be hit about as often as the {_plural(report)} of the found pairs say. "
-        "Sees a dead or biased band; blind to pairs that are lost elsewhere.",
+        f"Compares the hits of each band with the number that the {_plural(report)} of the found pairs predict. "
+        "It detects a broken or biased band, but not pairs lost elsewhere.",
         state="bad" if wrong else "good",
     )
 
@@ -142,19 +142,19 @@ def _audit(report: Fields, data: Fields) -> Markup | None:
     overruled = _disagrees(data)
     how = ", one by one," if compares_all(report) else " and without sketches"
     why = [
-        f"{counted(sampled, 'random item')}, compared exactly{how} with every item after them. "
-        "It can notice any mistake, but only as often as its sample meets one.",
-        f"{counted(full, 'sampled item')} had more matches than the audit takes up; the later ones are not in it."
+        f"{counted(sampled, 'random item')} compared exactly{how} with all later items. It can detect any kind of "
+        "error, as far as its sample reaches.",
+        f"{counted(full, 'sampled item')} had more matches than the audit checks; the rest are not included."
         if full
         else "",
-        "Its interval and the estimate's have nothing in common: pairs are lost by something other than the plan."
+        "Its interval and that of the estimate do not overlap: pairs are lost for another reason than the plan."
         if overruled
         else _hidden(audit),
     ]
     return _part(
         "The audit",
         f"{whole(found)} of {whole(pairs)}" if pairs else "no pairs",
-        "of the sample's pairs had been found" + _interval(audit) if pairs else "in the sample",
+        "pairs of the sample found" + _interval(audit) if pairs else "in the sample",
         " ".join(filter(None, why)),
         state="bad" if overruled else None,
     )
@@ -183,7 +183,7 @@ def _left(report: Fields, data: Fields) -> Markup | None:
         return tag("p", f"{among}, none has a near-duplicate left: every pair was compared.", class_="left-over")
     span = f" (95% interval {low:,} to {high:,})" if low is not None and high is not None else ""
     many = f"about {items:,}" if items else "probably none"
-    text = f"{among}, {many}{span} still {'has' if items <= 1 else 'have'} a near-duplicate among the kept."
+    text = f"{among}, {many}{span} still {'has' if items <= 1 else 'have'} a near-duplicate."
     return tag("p", text, class_="left-over")
 
 
@@ -216,8 +216,8 @@ def _intervals(report: Fields, data: Fields) -> Markup | None:
     marks = [tag("text", f"{tick:g}", x=percent(axis.at(tick)), y="14", class_="below") for tick in ticks]
     scale = tag("svg", *marks, class_="scale", aria_hidden="true", width="100%", height=18)
     lines.append(tag("div", tag("span"), scale, tag("b"), class_="interval"))
-    where = "within the largest distance" if is_distance(report) else "at or above the threshold"
-    caption = tag("figcaption", f"Recall, the share of all pairs {where} that was found; 95% intervals.")
+    where = "within the maximum distance" if is_distance(report) else "at or above the threshold"
+    caption = tag("figcaption", f"Recall: the share of all pairs {where} that was found, with 95% intervals.")
     return tag("figure", *lines, caption, class_="card intervals")
 
 
@@ -245,10 +245,10 @@ def _missed(report: Fields, data: Fields) -> Markup | None:
         return None
     rows = [[name(words(each, "a")), name(words(each, "b")), told_of(report, each)] for each in missed[:_MOST_MISSED]]
     more = len(missed) - len(rows)
-    rest = tag("p", f"{more:,} more stand in report.json.", class_="note") if more else None
-    heads = ["one", "the other", told(report)]
-    found = table("Pairs that the audit found and the run did not", heads, rows, text=2)
-    return foldout(f"{counted(len(missed), 'pair')} that the audit found and the run did not", found, rest)
+    rest = tag("p", f"{more:,} more in report.json.", class_="note") if more else None
+    heads = ["a", "b", told(report)]
+    found = table("Pairs that only the audit found", heads, rows, text=2)
+    return foldout(f"{counted(len(missed), 'pair')} that only the audit found", found, rest)
 
 
 def _plural(report: Fields) -> str:
@@ -261,7 +261,7 @@ def _disagrees(data: Fields) -> bool:
 
 def _hidden(audit: Fields) -> str:
     hidden = number(audit, "hidden")
-    return "" if hidden is None else f"A fault that loses less than {hidden:.1%} of the pairs could have escaped it."
+    return "" if hidden is None else f"It may not notice an error that loses less than {hidden:.1%} of the pairs."
 
 
 def _interval(fields: Fields) -> str:
@@ -289,13 +289,11 @@ def _band_words(data: Fields) -> str:
     wrong = sorted(_suspicious(data))
     if wrong:
         named = ", ".join(str(each + 1) for each in wrong[:8]) + (" …" if len(wrong) > 8 else "")
-        return f"out of line: band {named}"
+        return f"suspicious: band {named}"
     if not deviations:
-        return "none is out of line"
+        return "no band is suspicious"
     worst = max(range(len(deviations)), key=lambda each: abs(deviations[each]))
-    return (
-        f"the farthest from what is expected is band {worst + 1}, by {abs(deviations[worst]):.1f} standard deviations"
-    )
+    return f"the largest deviation is in band {worst + 1}: {abs(deviations[worst]):.1f} standard deviations"
 
 
 def _sentence(text: str) -> str:

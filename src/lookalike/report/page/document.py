@@ -48,7 +48,7 @@ SECTIONS: tuple[Callable[[Fields], Section | None], ...] = (
 def page(report: Fields) -> str:
     """`report.html` from the data of `report.json`: one file that loads nothing."""
     sections = [section for make in SECTIONS if (section := make(report)) is not None]
-    return document(title(report), headline(report), sections, report, "The same as data: report.json.")
+    return document(title(report), headline(report), sections, report, "The same data is in report.json.")
 
 
 def document(titled: str, header: Markup, sections: list[Section], report: Fields, foot: str = "") -> str:

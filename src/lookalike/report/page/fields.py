@@ -51,7 +51,7 @@ def sentences(data: Fields, key: str, most: int = 100, limit: int = 1000) -> lis
     """The sentences of a list for reading: not too many, none of them endless, and what is left out is said."""
     found = strings(data, key)
     shown = [each if len(each) <= limit else each[:limit] + " …" for each in found[:most]]
-    return [*shown, f"and {len(found) - most:,} more, in report.json"] if len(found) > most else shown
+    return [*shown, f"and {len(found) - most:,} more in report.json"] if len(found) > most else shown
 
 
 def record(data: Fields, key: str) -> Fields:

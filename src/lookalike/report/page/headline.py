@@ -31,7 +31,7 @@ def title(report: Fields) -> str:
         found = count(report, key)
         if found is not None:
             return counted(found, key[:-1]) + among
-    return counted(items, noun) if items is not None else "A run without figures"
+    return counted(items, noun) if items is not None else "A run without numbers"
 
 
 def headline(report: Fields) -> Markup:
@@ -53,7 +53,7 @@ def warnings(report: Fields) -> Section | None:
     found = sentences(report, "warnings")
     if not found:
         return None
-    heading = "Worth a look" if len(found) == 1 else f"{len(strings(report, 'warnings'))} things worth a look"
+    heading = "1 warning" if len(found) == 1 else f"{len(strings(report, 'warnings'))} warnings"
     return Section("warnings", heading, tag("div", unordered(found), class_="warnings"))
 
 
@@ -72,15 +72,15 @@ def _meaning(report: Fields) -> str:
     if count(report, "kept") is None or removed is None:
         if number(report, "threshold") is None:
             return ""
-        linked = "Linked by pairs" if count(report, "clusters") is not None else "Pairs"
+        linked = "Clusters of pairs" if count(report, "clusters") is not None else "Pairs"
         return "Identical items." if identity else f"{linked} at {alike}."
     if not removed:
-        return f"Nothing was removed: no two {noun}s were found " + ("identical." if identity else f"at {alike}.")
+        return f"Nothing was removed: no two {noun}s " + ("are identical." if identity else f"match at {alike}.")
     gone = f"{removed:,} {noun}s were removed, each" if removed > 1 else f"One {noun} was removed,"
     if identity:
         return f"{gone} identical to one that was kept."
     if words(report, "verify") not in ("exact", "text"):
-        return f"{gone} taken for a near-duplicate of one that was kept, without its exact {told(report)}."
+        return f"{gone} as a likely near-duplicate of one that was kept, without its exact {told(report)}."
     if words(report, "cluster") == "representative":
         return f"{gone} verified to match the one kept in its place, at {alike}."
     return f"{gone} in one cluster with one that was kept, linked by pairs at {alike}."

@@ -18,11 +18,11 @@ def known(report: Fields) -> Section | None:
         return None
     new = count(data, "new")
     rows = [
-        ["seen before", "removed", "removed for a known item"],
-        ["duplicates of one another", "removed_among_new", "removed for a new item"],
-        ["kept", "kept", "like nothing that is known, and like no new item that is kept"],
-        ["added", "added", "known from now on"],
-        ["replaced", "replaced", "of these, in the place of a known item with the same id"],
+        ["seen before", "removed", "removed: matches a known item"],
+        ["duplicates of each other", "removed_among_new", "removed: matches another new item"],
+        ["kept", "kept", "no match among the known items or the kept new items"],
+        ["added", "added", "now part of the index"],
+        ["replaced", "replaced", "of these, in place of a known item with the same id"],
     ]
     shown = [
         [title, why, whole(count(data, field)), of_all(count(data, field), new)]
@@ -32,12 +32,12 @@ def known(report: Fields) -> Section | None:
     statement, recall = (words(data, field)[:2000] for field in ("statement", "recall_statement"))
     body = tag(
         "div",
-        table("New items", ["new items", "what became of them", "items", "share"], shown, text=2),
+        table("New items", ["new items", "result", "items", "share"], shown, text=2),
         tag("p", _sentence(recall)) if recall else None,
         tag(
             "p",
-            "Of each new item only the best match among the known ones is listed. The certificate is about pairs of "
-            "new items; this sample is about new items and known ones, and what it alone found is among the results.",
+            "Only the best known match of each new item is listed. The certificate covers pairs of new items; this "
+            "sample covers new items and known ones. The results include every match that the sample found.",
             class_="note",
         ),
         class_="card",

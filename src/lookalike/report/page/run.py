@@ -20,33 +20,33 @@ _LONGEST_COMMAND = 50_000  # a shell may have written out every file of a crawl
 
 _COUNTS = (
     ("rows", "rows read", ""),
-    ("items", "items", "what is compared"),
-    ("null", "null", "no text, never compared"),
-    ("empty", "empty", "no shingle: like nothing but its own copies"),
-    ("short", "short", "fewer tokens than a shingle: one shingle, the whole"),
-    ("bad_items", "bad items", "cannot be compared: kept, and like nothing"),
-    ("invalid_utf8", "invalid UTF-8", "bad bytes replaced by U+FFFD"),
-    ("html_fallback", "pages without a main text", "all their visible text counts"),
-    ("html_broken", "of them, pages that failed", "could not be parsed"),
-    ("dropped_shingles", "shingles left out", "they stand in too many documents"),
-    ("emptied_items", "emptied items", "all their shingles stand in too many documents"),
-    ("few_words", "of few words", "paragraphs or lines with too few words to be removed"),
-    ("seldom", "repeated seldom", "like others, but too few of them to be removed"),
+    ("items", "items", "compared with each other"),
+    ("null", "null", "no text, not compared"),
+    ("empty", "empty", "no shingles: match identical items only"),
+    ("short", "short", "fewer tokens than a shingle: compared as one shingle"),
+    ("bad_items", "bad items", "cannot be compared: kept, without a match"),
+    ("invalid_utf8", "invalid UTF-8", "invalid bytes replaced by U+FFFD"),
+    ("html_fallback", "pages without a main text", "all their visible text was compared"),
+    ("html_broken", "of these, broken pages", "could not be parsed"),
+    ("dropped_shingles", "ignored shingles", "they occur in too many documents"),
+    ("emptied_items", "emptied items", "all their shingles occur in too many documents"),
+    ("few_words", "few words", "paragraphs or lines too short to remove"),
+    ("seldom", "rarely repeated", "repeated too rarely to remove"),
     ("skipped_rows", "rows skipped", "could not be read"),
-    ("references", "references", "items of the collection that was compared against"),
-    ("identical", "identical copies", "of an earlier item, folded into one before the comparison"),
-    ("refused_identical", "refused copies", "identical by hashes, but not by what they are made of"),
-    ("refused_matches", "refused matches", "alike by hashes, but not by what they are made of"),
+    ("references", "references", "items of the other collection"),
+    ("identical", "identical copies", "of an earlier item, compared only once"),
+    ("refused_identical", "refused copies", "identical by hash, but not in fact"),
+    ("refused_matches", "refused matches", "similar by hash, but not in fact"),
     ("candidates", "candidates", "shared a band"),
-    ("candidates_rejected", "candidates rejected", "below the threshold when verified"),
-    ("matches", "matches", "candidates at or above the threshold, copies folded"),
-    ("pairs", "pairs", "copies unfolded"),
-    ("pairs_left_out", "pairs left out", "too many to be written"),
-    ("largest_bucket", "largest bucket", "items that share a band"),
-    ("giant_buckets", "giant buckets", "too large to be compared pair by pair"),
+    ("candidates_rejected", "candidates rejected", "verified, but below the threshold"),
+    ("matches", "matches", "at or above the threshold; identical items count once"),
+    ("pairs", "pairs", "including identical items"),
+    ("pairs_left_out", "pairs not written", "too many"),
+    ("largest_bucket", "largest bucket", "items with the same band"),
+    ("giant_buckets", "giant buckets", "too large to compare all pairs"),
     ("giant_items", "items in giant buckets", ""),
-    ("led_items", "led items", "of giant buckets, compared with leaders only"),
-    ("unexamined_items", "unexamined items", "of giant buckets, not even compared with leaders"),
+    ("led_items", "led items", "in giant buckets, compared with a few leaders only"),
+    ("unexamined_items", "unexamined items", "in giant buckets, not compared with all others"),
     ("unaudited_items", "unaudited items", "too large for the audit"),
     ("clusters", "clusters", "of at least two"),
     ("largest_cluster", "largest cluster", "items"),
@@ -63,12 +63,12 @@ _COUNTS = (
 )
 
 # The same where items are no text, where larger is farther, and where every pair was compared.
-_NO_TEXT = {"null": "nothing there, never compared", "empty": "nothing to compare: null, bad or without any element"}
+_NO_TEXT = {"null": "no value, not compared", "empty": "nothing to compare: null, bad or without elements"}
 _DISTANCE = {
-    "candidates_rejected": "too far apart when verified",
-    "matches": "candidates within the largest distance, copies folded",
+    "candidates_rejected": "verified, but too far apart",
+    "matches": "within the maximum distance; identical items count once",
 }
-_ALL = {"candidates": "pairs that a first look did not rule out"}
+_ALL = {"candidates": "pairs not ruled out by a quick check"}
 
 # What only some options count, only text has, and only bands; it is shown all the same where it is not 0.
 _OPTIONS_ONLY = (
@@ -120,7 +120,7 @@ def method(report: Fields) -> Section | None:
     ]
     if not any(blocks):
         return None
-    return Section("method", "How it was done", join(blocks), _words(report))
+    return Section("method", "Method", join(blocks), _words(report))
 
 
 def command(report: Fields) -> Section | None:
@@ -176,7 +176,7 @@ def _stages(report: Fields) -> Markup | None:
     # Of an engine with many machines: what its tasks took.
     with_tasks = any("tasks" in row for row in stages)
     if with_tasks:
-        heads, class_ = [*heads, "tasks", "CPU", "longest task", "brought to tasks"], "stages"
+        heads, class_ = [*heads, "tasks", "CPU", "longest task", "data to tasks"], "stages"
     rows = []
     for row, took in zip(stages, seconds, strict=True):
         cells = [words(row, "name"), bar([(took / most, "curve")] if most else []), seconds_text(took)]
@@ -194,30 +194,27 @@ def _words(report: Fields) -> str:
     noun, threshold = unit(report), number(report, "threshold")
     said = []
     if cuts_spans(report):
-        said.append(
-            "Hashes of every run of so many words told which may stand somewhere twice; all of those were compared "
-            "word by word."
-        )
+        said.append("Hashes of runs of words found what may occur twice; each was then compared word by word.")
     elif is_identity(report):
-        said.append(f"Only identical {noun}s were looked for.")
+        said.append(f"Only identical {noun}s match.")
     elif words(report, "compared"):
         said.append(_compared(report))
     plan = plan_words(report)
     if plan and threshold is not None:
         chance = probability(number(report, "recall_at_threshold"))
         said.append(
-            f"Sketches in {plan} made candidates: "
-            f"two {noun}s of {measured(report)} {threshold:g} become one with probability {chance}."
+            f"Candidates were found by sketches in {plan}: "
+            f"two {noun}s with {measured(report)} {threshold:g} become a candidate with probability {chance}."
         )
     if compares_all(report):
         said.append(
-            f"Every two {noun}s were compared, without sketches: no pair is missed, and each that was found has its "
-            f"exact {told(report)}."
+            f"Every pair of {noun}s was compared, without sketches: no pair is missed, and every {told(report)} is "
+            f"exact."
         )
     said.append(
         {
-            "exact": f"Every candidate was verified by its exact {told(report)}.",
-            "text": f"Every match was verified by its exact {told(report)}, of the items themselves and not of hashes.",
+            "exact": f"Every candidate was verified with its exact {told(report)}.",
+            "text": f"Every match was verified with the exact {told(report)} of the items themselves, not of hashes.",
             "sketch": f"Candidates were judged by their sketches, not by exact {told(report)}.",
             "none": "Candidates were not verified.",
         }.get(words(report, "verify") if plan else "", "")
@@ -229,7 +226,7 @@ def _compared(report: Fields) -> str:
     kind = words(report, "compared")
     if of_text(report):
         weights = words(report, "weights")[:60]
-        what = f"by its {kind} shingles, weighed by {weights}" if weights else f"as a set of {kind} shingles"
+        what = f"by its {kind} shingles, weighted by {weights}" if weights else f"as a set of {kind} shingles"
         return f"Each {unit(report)} was compared {what}."
     # Not "the vectors were compared as vectors".
     return f"The items were compared as {'sets with weights' if kind == 'bags' else kind}."
@@ -302,7 +299,7 @@ def _inputs(report: Fields) -> Markup | None:
         return None
     listed: list[str] = [name(each) for each in inputs[:_MOST_INPUTS]]
     if len(inputs) > _MOST_INPUTS:
-        listed.append(f"and {len(inputs) - _MOST_INPUTS:,} more, in report.json")
+        listed.append(f"and {len(inputs) - _MOST_INPUTS:,} more in report.json")
     if len(inputs) <= _FEW_INPUTS:
         return _block("Inputs", unordered(listed, "plain"))
     return foldout(counted(len(inputs), "input file"), unordered(listed, "plain"), class_="figures")
@@ -314,10 +311,10 @@ def _skipped(report: Fields) -> Markup | None:
         return None
     listed = [name(each, 300) for each in examples[:20]]
     bad, skipped = count(report, "bad_items"), count(report, "skipped_rows")
-    what = "Items that cannot be compared" if bad and not skipped else "Rows that were skipped"
+    what = "Items that cannot be compared" if bad and not skipped else "Skipped rows"
     if bad and skipped:
         what += ", and items that cannot be compared"
-    return foldout(f"{what}, some examples", unordered(listed, "plain"), class_="figures")
+    return foldout(f"{what}: examples", unordered(listed, "plain"), class_="figures")
 
 
 def _block(title: str, inside: Markup | None) -> Markup | None:

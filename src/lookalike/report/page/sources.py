@@ -34,8 +34,8 @@ def sources(report: Fields) -> Section | None:
     left_out = len(rows[_MOST:]) + (count(data, "left_out") or 0)
     if left_out:
         lost = counted(left_out, "source")
-        parts.append(tag("p", f"{lost} that removed fewer {noun}s: not shown.", class_="note"))
-    lead = f"What became of the {noun}s of each {_source(by)}, the largest losses first."
+        parts.append(tag("p", f"{lost} with fewer removed {noun}s not shown.", class_="note"))
+    lead = f"How many {noun}s of each {_source(by)} were removed, the largest number first."
     return Section("sources", "Removal by source", tag("div", *parts, class_="card"), lead)
 
 

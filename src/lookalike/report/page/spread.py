@@ -42,11 +42,11 @@ def curve(report: Fields) -> Section | None:
     if not any(cards):
         return None
     lead = (
-        "Items that agree in a whole band of their sketches become candidates, and the more alike two items are, the "
-        "likelier that is."
+        "Two items become a candidate if their sketches agree in a whole band. The more similar they are, the likelier "
+        "that is."
     )
     if records(report, "curve"):
-        lead += " Where the measured points leave the curve, the run did not do what it planned."
+        lead += " If measured points lie off the curve, the run did not follow its plan."
     return Section("curve", "Plan and measurement", tag("div", *cards, class_="stack"), lead)
 
 
@@ -68,7 +68,7 @@ def _sizes(report: Fields) -> Markup | None:
         tag("span", tag("span", class_="swatch curve"), "clusters"),
         tag("span", tag("span", class_="swatch quiet"), f"{noun}s in them"),
     ]
-    note = tag("p", f"{counted(clusters, 'cluster')} of at least two with {counted(items, noun)}.", class_="note")
+    note = tag("p", f"{counted(clusters, 'cluster')} of two or more hold {counted(items, noun)}.", class_="note")
     legend = tag("p", *swatches, class_="legend")
     return tag(
         "div",
@@ -101,16 +101,16 @@ def _nearness(report: Fields) -> Markup | None:
     if far:
         x = Axis(0.0, max(x.high, number(report, "threshold") or 0.0))
     y = counts_axis([pairs for _, _, pairs in boxes])
-    titled = [(low, high, pairs, f"{_range(low, high)}: {pairs:,.0f} pairs") for low, high, pairs in boxes]
+    titled = [(low, high, pairs, f"{_range(low, high)}: {counted(round(pairs), 'pair')}") for low, high, pairs in boxes]
     drawn = columns(x, y, _HEIGHT, titled, ["curve"] * len(titled))
     total, plural = sum(pairs for _, _, pairs in boxes), "Distances" if far else "Similarities"
-    chart = frame(f"{plural} of {total:,.0f} pairs", _HEIGHT, drawn, x, y, across=x.ticks(5))
+    chart = frame(f"{plural} of {counted(round(total), 'pair')}", _HEIGHT, drawn, x, y, across=x.ticks(5))
     caption = f"{counted(round(total), 'pair')} found{_reach(report)}."
     for low, _, pairs in (each for each in boxes if each[0] == each[1] and each[2]):
         beyond = " and beyond" if is_boundless(report) else ""
-        caption += f" The thin column has the {pairs:,.0f} at {low:g}{beyond}."
+        caption += f" The narrow column shows the {counted(round(pairs), 'pair')} at {low:g}{beyond}."
     if y.log:
-        caption += " The upright axis is logarithmic."
+        caption += " The vertical axis is logarithmic."
     rows = [[_range(low, high), whole(pairs), of_all(pairs, total)] for low, high, pairs in boxes]
     numbers = numbers_foldout(f"{plural} of the pairs", [told(report), "pairs", "share"], rows)
     drawn_with_axes = figure(plural, chart, caption, upright="pairs", across=axis_title(report))
@@ -123,8 +123,8 @@ def _reach(report: Fields) -> str:
     if threshold is None:
         return ""
     if is_distance(report):
-        return f", up to the largest distance of {threshold:g}"
-    return f", from the threshold of {threshold:g} on"
+        return f", up to the maximum distance {threshold:g}"
+    return f", at or above the threshold {threshold:g}"
 
 
 def _range(low: float, high: float) -> str:
@@ -188,13 +188,13 @@ def _curves(report: Fields) -> Markup | None:
     if curve is None:
         return None
     recall, across = curve.recall, axis_title(report)
-    pair = "at the largest distance" if curve.far else "at the threshold"
+    pair = "at the maximum distance" if curve.far else "at the threshold"
     caption = join(
         [
             f"{plan_words(report)}: a pair {pair} becomes a candidate with probability {probability(recall)}. ",
             tag("span", tag("span", class_="swatch missed"), "missed", class_="key"),
             " ",
-            tag("span", tag("span", class_="swatch spent"), "compared in vain", class_="key"),
+            tag("span", tag("span", class_="swatch spent"), "false candidates", class_="key"),
         ]
     )
     whole_curve = _plot(curve, curve.whole, Axis(0.0, 1.0), shaded=True)
@@ -204,8 +204,8 @@ def _curves(report: Fields) -> Markup | None:
         least = min([recall, *(end for end in ends if end is not None)])
         lower = max(end for end in _LOWER_ENDS if end <= max(0.0, least - 0.1 * (1.0 - least)))
         part = _plot(curve, curve.wanted, Axis(lower, 1.0), shaded=False)
-        said = "What was measured, with 95% intervals, on the curve of the plan."
-        title = "Up to the largest distance, enlarged" if curve.far else "From the threshold on, enlarged"
+        said = "Measured values with 95% intervals, and the curve of the plan."
+        title = "Up to the maximum distance, enlarged" if curve.far else "Above the threshold, enlarged"
         charts.append(figure(title, part, said, upright=_CHANCE, across=across))
     numbers = _figures_of_points(curve) if curve.points else None
     return tag("div", tag("div", *charts, class_="halves"), numbers, class_="card")

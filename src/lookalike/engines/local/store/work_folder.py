@@ -99,7 +99,9 @@ class Work:
             self._owned.begin()
         file = folder / _RUN
         if file.exists() and not resume:
-            raise OutputError(f"{folder} holds an unfinished run: go on with --resume, or --overwrite to start again")
+            raise OutputError(
+                f"{folder} holds an unfinished run: continue it with --resume, or start again with --overwrite"
+            )
         if not file.exists():
             # Whatever else is ours there is of no run that we know.
             self._run = {"run": what, "token": secrets.token_hex(8), "stages": {}}
@@ -206,7 +208,7 @@ def spilling(where: str, needed: int | None = None) -> Iterator[None]:
             more = f"about {needed / 1e9:,.1f} GB are needed there" if needed else "more is needed there"
             raise OutputError(
                 f"no space left on the disk while writing to the work folder {where}: {more}; "
-                "free some, or move the folder (--workdir), then go on with --resume"
+                "free some, or move the folder (--workdir), then continue with --resume"
             ) from error
         if error.errno == errno.EFBIG:
             raise OutputError(

@@ -1,0 +1,31 @@
+"""What the site shows of files outside of `docs/`: the changelog, and the examples with their scripts.
+
+A hook of MkDocs (`mkdocs.yml`). `make docs` builds the site.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add them, with links that lead where the pages are now."""
+    changelog = re.sub(r"\]\(docs/", "](", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"))
+    files.append(File.generated(config, "changelog.md", content=changelog))
+    examples = re.sub(r"\]\(\.\./docs/", "](../", (ROOT / "examples" / "README.md").read_text(encoding="utf-8"))
+    files.append(File.generated(config, "examples/README.md", content=examples))
+    for script in sorted((ROOT / "examples").glob("*.py")):
+        files.append(File.generated(config, f"examples/{script.name}", abs_src_path=str(script)))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Links that leave `docs/` in the repository lead to the same pages on the site."""
+    return markdown.replace("](../examples/", "](examples/").replace("](../CHANGELOG.md", "](changelog.md")
