@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from lookalike.items.cut_texts import without_bytes
+from lookalike.items.cut_bytes import without_bytes
 
 
 def cut(texts: pa.Array, *cuts: tuple[int, int, int]) -> list[bytes | None]:
