@@ -93,16 +93,22 @@ def test_texts_of_a_folder_are_cut_and_those_that_lose_nothing_are_copied(run: R
     assert kept == {f"{number}.txt": LEFT[number] for number in KEPT}
 
 
-def test_invalid_utf8_stays_where_nothing_is_cut_and_where_something_is(run: Run, tmp_path: Path) -> None:
+def test_invalid_utf8_stays_where_nothing_is_cut(run: Run, tmp_path: Path) -> None:
     source = tmp_path / "d.jsonl"
-    lines = [b'{"text": "a b c d e f \xff"}', b'{"text": "\xfe not a word"}', b'{"text": "x \xff a b c d e y \xfe z"}']
+    lines = [
+        b'{"text": "a b c d e f \xff"}',
+        b'{"text": "\xfe \\ud800 not a word"}',
+        b'{"text": "x \xff a b c d e y"}',
+        b'{"text": "z a b c d e \\ud800"}',
+    ]
     source.write_bytes(b"\n".join(lines))
     done = run("dedup", source, *UNIT, "-o", tmp_path / "run")
-    assert "3 documents with invalid UTF-8" in done.err
+    assert "4 documents with invalid UTF-8" in done.err
     assert (tmp_path / "run" / "kept" / "d.jsonl").read_bytes().splitlines() == [
         lines[0],
         lines[1],
-        b'{"text": "x \xff y \xfe z"}',
+        '{"text": "x \ufffd y"}'.encode(),
+        b'{"text": "z "}',
     ]
 
 

@@ -76,7 +76,7 @@ def _warnings(data: dict[str, Any]) -> list[str]:
             "and are left as they are"
         )
     if data["invalid_utf8"]:
-        out.append(f"{counted(data['invalid_utf8'], 'document')} with invalid UTF-8, which counts as U+FFFD and stays")
+        out.append(f"{counted(data['invalid_utf8'], 'document')} with invalid UTF-8: U+FFFD in what is cut")
     if data["skipped_rows"]:
         out.append(f"{counted(data['skipped_rows'], 'broken row')} skipped")
     if data["rehashed"]:

@@ -16,7 +16,7 @@ from lookalike.errors import OptionError
 from lookalike.io.copying.changes import Extra
 from lookalike.io.source import Batch
 from lookalike.io.writing.tabular import beginning
-from lookalike.items.cut_texts import without_bytes
+from lookalike.items.cut_bytes import without_bytes
 from lookalike.report.span_examples import span_examples
 from lookalike.report.span_report import span_report
 from lookalike.runs.results import Dedup

