@@ -2,6 +2,7 @@
 
     python -m benchmarks.tuning ../shared/data
 
+Citations are also compared column by column, as `benchmarks/citations.py` parts them.
 Each folder has `docs.jsonl` (id, text) and `truth_pairs.tsv`. dblp_acm is held across its two sources.
 """
 
@@ -16,6 +17,7 @@ from typing import Any
 import pyarrow as pa
 
 import lookalike
+from benchmarks.citations import COMPARED, parted
 
 FOLDERS = ("bib_stroke", "bib_respiratory", "bib_cytology_screening", "dblp_acm", "cora", "mccormick_1000")
 
@@ -23,6 +25,8 @@ FOLDERS = ("bib_stroke", "bib_respiratory", "bib_cytology_screening", "dblp_acm"
 def collections(folder: Path) -> tuple[pa.Table, pa.Table | None]:
     """The documents; of two sources, which the first letter of an id tells, each by itself."""
     rows = [json.loads(line) for line in (folder / "docs.jsonl").read_text(encoding="utf-8").splitlines()]
+    if folder.name in COMPARED:
+        rows = [row | parted(folder.name, row["text"]) for row in rows]
     if folder.name != "dblp_acm":
         return pa.Table.from_pylist(rows), None
     own, other = ([row for row in rows if row["id"][0] == source] for source in "ab")
@@ -42,22 +46,25 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
     data = parser.parse_args().data
-    print(f"{'':<24} {'setting':<34} {'precision':>9} {'recall':>7} {'F1':>7}")
+    print(f"{'':<24} {'setting':<40} {'precision':>9} {'recall':>7} {'F1':>7}")
     for name in FOLDERS:
         own, other = collections(data / name)
         lines = (data / name / "truth_pairs.tsv").read_text(encoding="utf-8").splitlines()
         truth = {frozenset(line.split()[:2]) for line in lines if line.strip()}
-        begun = time.perf_counter()
-        plain = lookalike.tune(own, against=other, id="id")
-        seconds = time.perf_counter() - begun
-        told = lookalike.tune(own, against=other, id="id", truth=data / name / "truth_pairs.tsv")
-        for what, options in (
-            ("default", {}),
-            (f"tune ({seconds:.1f} s)", plain.options),
-            ("tune --truth", told.options),
-        ):
-            setting = f"{options.get('shingle', 'word:5')} {options.get('threshold', 0.8):.2f}, {what}"
-            print(f"{name:<24} {setting:<34} {agreement(own, other, truth, options)}", flush=True)
+        tried: list[tuple[str, dict[str, Any]]] = [("default", {"column": "text"})]
+        for how, options in (("", {"column": "text"}), (" by column", {"compare": COMPARED.get(name)})):
+            if options.get("compare", "text") is None:
+                continue
+            begun = time.perf_counter()
+            plain = lookalike.tune(own, against=other, id="id", **options)
+            seconds = time.perf_counter() - begun
+            told = lookalike.tune(own, against=other, id="id", truth=data / name / "truth_pairs.tsv", **options)
+            tried.append((f"tune{how} ({seconds:.1f} s)", options | plain.options))
+            tried.append((f"tune --truth{how}", options | told.options))
+        for what, options in tried:
+            shingle = "" if "compare" in options else options.get("shingle", "word:5") + " "
+            setting = f"{shingle}{options.get('threshold', 0.8):.2f}, {what}"
+            print(f"{name:<24} {setting:<40} {agreement(own, other, truth, options)}", flush=True)
 
 
 if __name__ == "__main__":
