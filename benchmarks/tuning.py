@@ -52,9 +52,9 @@ def main() -> None:
         lines = (data / name / "truth_pairs.tsv").read_text(encoding="utf-8").splitlines()
         truth = {frozenset(line.split()[:2]) for line in lines if line.strip()}
         tried: list[tuple[str, dict[str, Any]]] = [("default", {"column": "text"})]
-        for how, options in (("", {"column": "text"}), (" by column", {"compare": COMPARED.get(name)})):
-            if options.get("compare", "text") is None:
-                continue
+        ways: list[tuple[str, dict[str, Any]]] = [("", {"column": "text"})]
+        ways += [(" by column", {"compare": COMPARED[name]})] if name in COMPARED else []
+        for how, options in ways:
             begun = time.perf_counter()
             plain = lookalike.tune(own, against=other, id="id", **options)
             seconds = time.perf_counter() - begun
