@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Unpack
 
 from lookalike.cli.command_options import DedupCommand, command
 from lookalike.cli.stopwatch import elapsed
+from lookalike.cli.waiting import WAITING
 from lookalike.wording.phrases import counted
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ def dedup(**given: Unpack[DedupCommand]) -> None:
 
         run_on_cluster("dedup", DedupCommand, given)
         return
+    if not given["quiet"]:
+        WAITING.begin()
     from lookalike.cli import job
     from lookalike.errors import OptionError
 
