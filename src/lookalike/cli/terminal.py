@@ -29,6 +29,9 @@ SHOWN_ROWS = 20
 # Characters of a cell that are shown of a text.
 _MOST_SHOWN = 300
 
+# Columns with texts of items.
+_TEXTS = frozenset({"text", "text_a", "text_b", "kept_text"})
+
 # A bar appears only when nothing has been seen for this long, and its stage has taken a moment.
 _PATIENCE, _LEAST_PATIENCE = 0.7, 0.15
 
@@ -169,7 +172,10 @@ def show_table(
     for field in table.schema:
         number = pa.types.is_integer(field.type) or pa.types.is_floating(field.type)
         shown.add_column(field.name, justify="right" if number else "left", no_wrap=number)
+    texts = _TEXTS.intersection(table.schema.names)
     for row in table.slice(0, rows).to_pylist():
+        # Of a text the words are shown; its lines have no room.
+        row |= {name: " ".join(row[name][: 4 * _MOST_SHOWN].split()) for name in texts if row[name] is not None}
         # Not as they are, because brackets and colons in an id are no markup.
         shown.add_row(*(Breakable(_cell(value)) for value in row.values()))
     console.print(shown)
