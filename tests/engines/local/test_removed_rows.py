@@ -111,9 +111,9 @@ def test_a_name_that_is_taken_is_refused_before_anything_is_read(name: str, said
 
 
 def test_files_that_go_into_no_one_table_are_refused_before_anything_is_written(
-    run: Run,
+    run: Run,  # noqa: F811
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("a.jsonl").write_text(json.dumps({"text": TEXTS[0], "n": 1}) + "\n")
