@@ -117,3 +117,13 @@ def test_brackets_and_colons_in_cells_are_no_markup(
     monkeypatch.setenv("COLUMNS", "80")
     terminal.show_table(pa.table({"id": ["[bold]x[/] :smile:"], "similarity": [0.5]}), title="ids")
     assert "[bold]x[/] :smile:" in capsys.readouterr().out
+
+
+def test_texts_in_tables_are_shown_without_their_lines(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    table = pa.table({"id": ["a\nb", "c"], "similarity": [0.5, 0.4], "text": ["one\n\n  two", None]})
+    terminal.show_table(table, title="texts")
+    shown = capsys.readouterr().out
+    assert "one two" in shown and "a\\nb" in shown and "–" in shown

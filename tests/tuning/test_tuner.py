@@ -232,6 +232,7 @@ def test_of_pictures_the_page_shows_pictures(tmp_path: Path) -> None:
             coarse.resize(size).save(tmp_path / f"{number}{copy}.png")
     found = lookalike.tune(lookalike.images(tmp_path))
     assert found.noun == "picture"
+    assert set(found.pairs["item_a"].to_pylist()) == {"64 x 48", "320 x 240"}
     (tmp_path / "0a.png").unlink()
     page = found.page()
     assert page.count('src="data:image/jpeg;base64,') > 6

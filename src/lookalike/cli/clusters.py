@@ -6,6 +6,7 @@ from typing import Unpack
 
 from lookalike.cli.command_options import ClustersCommand, command
 from lookalike.cli.stopwatch import elapsed
+from lookalike.cli.waiting import WAITING
 from lookalike.wording.phrases import counted
 
 __all__ = ["clusters"]
@@ -26,6 +27,8 @@ def clusters(**given: Unpack[ClustersCommand]) -> None:
         run_on_cluster("clusters", ClustersCommand, given)
         return
     overwrite, dry_run, quiet, json = given["overwrite"], given["dry_run"], given["quiet"], given["json"]
+    if not quiet:
+        WAITING.begin()
     from lookalike.cli import job
     from lookalike.cli.terminal import print_json, show_table
     from lookalike.wording.printable import spelled

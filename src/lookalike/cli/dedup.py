@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Unpack
 from lookalike.cli.command_options import DedupCommand, command
 from lookalike.cli.span_summary import summary_of_spans
 from lookalike.cli.stopwatch import elapsed
+from lookalike.cli.waiting import WAITING
 from lookalike.errors import OptionError
 from lookalike.wording.phrases import counted
 
@@ -34,6 +35,8 @@ def dedup(**given: Unpack[DedupCommand]) -> None:
 
         run_on_cluster("dedup", DedupCommand, given)
         return
+    if not given["quiet"]:
+        WAITING.begin()
     from lookalike.cli import job
 
     to_folder = job.check_output(

@@ -17,6 +17,7 @@ from lookalike.cli.command_options import typed
 from lookalike.cli.lean import load_lean
 from lookalike.cli.stopwatch import elapsed
 from lookalike.cli.terminal import announce_compiling, progress_for, say
+from lookalike.cli.waiting import WAITING
 from lookalike.errors import OptionError, OutputError
 from lookalike.options import ConfigOptions
 from lookalike.options.option_table import checked, entries
@@ -114,6 +115,7 @@ def check_output(
     except RuntimeError:
         raise OutputError(f"{output} cannot be written: ~ has no home folder here") from None
     if str(output) == "-":
+        WAITING.leave_alone()
         _refuse_resume(resume)
         if json:
             raise OptionError("--json (json) and -o - both write to standard output: use one of them")

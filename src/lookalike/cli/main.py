@@ -23,6 +23,7 @@ from lookalike import __version__
 from lookalike.cli import stopwatch  # noqa: F401  (it begins to count here)
 from lookalike.cli.interrupts import INTERRUPTED, leave
 from lookalike.cli.plain_values import PlainCommand, PlainGroup
+from lookalike.cli.waiting import WAITING
 from lookalike.cli.wrapping import on_standard_error
 from lookalike.errors import LookalikeError
 from lookalike.wording.printable import printable
@@ -130,7 +131,10 @@ def main() -> None:
     The end is made short: the interpreter need not take everything apart, which is a tenth of a second and more.
     """
     _open_streams()
-    code = run()
+    try:
+        code = run()
+    finally:
+        WAITING.end()
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         # It is done: what comes now comes too late.
         if hasattr(signal, name):

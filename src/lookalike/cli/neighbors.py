@@ -7,6 +7,7 @@ from typing import Unpack
 
 from lookalike.cli.command_options import NeighborsCommand, command, typed
 from lookalike.cli.stopwatch import elapsed
+from lookalike.cli.waiting import WAITING
 from lookalike.options import NeighborsOptions
 from lookalike.options.option_table import checked, entries
 
@@ -22,6 +23,8 @@ def neighbors(**given: Unpack[NeighborsCommand]) -> None:
     Example: lookalike neighbors base.npy --queries queries.npy -k 10 -o nearest.parquet
     """
     overwrite, quiet, json = given["overwrite"], given["quiet"], given["json"]
+    if not quiet:
+        WAITING.begin()
     from lookalike.cli import job
     from lookalike.cli.terminal import announce_compiling, print_json, progress_for, say, show_table
     from lookalike.wording.printable import spelled

@@ -6,6 +6,7 @@ from typing import Unpack
 
 from lookalike.cli.command_options import PairsCommand, command
 from lookalike.cli.stopwatch import elapsed
+from lookalike.cli.waiting import WAITING
 from lookalike.wording.phrases import counted
 
 __all__ = ["pairs"]
@@ -28,6 +29,8 @@ def pairs(**given: Unpack[PairsCommand]) -> None:
         run_on_cluster("pairs", PairsCommand, given)
         return
     overwrite, dry_run, quiet, json = given["overwrite"], given["dry_run"], given["quiet"], given["json"]
+    if not quiet:
+        WAITING.begin()
     from lookalike.cli import job
     from lookalike.cli.terminal import SHOWN_ROWS, print_json, progress_for, show_table
     from lookalike.wording.printable import spelled

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from lookalike.cli.waiting import WAITING
 from lookalike.cli.wrapping import Breakable, on_standard_error, wrapped
 from lookalike.wording.printable import printable
 from lookalike.wording.progress import SILENT, Progress, Stage
@@ -28,8 +29,11 @@ SHOWN_ROWS = 20
 # Characters of a cell that are shown of a text.
 _MOST_SHOWN = 300
 
-# A bar appears only when its stage has taken this long.
-_PATIENCE = 1.0
+# Columns with texts of items.
+_TEXTS = frozenset({"text", "text_a", "text_b", "kept_text"})
+
+# A bar appears only when nothing has been seen for this long, and its stage has taken a moment.
+_PATIENCE, _LEAST_PATIENCE = 0.7, 0.15
 
 
 def _console(stderr: bool) -> Console:
@@ -45,6 +49,7 @@ def _console(stderr: bool) -> Console:
 
 def out() -> Console:
     """Standard output."""
+    WAITING.end()
     return _console(stderr=False)
 
 
@@ -56,6 +61,7 @@ def say(message: str, *, quiet: bool = False) -> None:
 
 def print_json(data: Any) -> None:
     """Data for scripts on standard output, exact whatever its encoding is."""
+    WAITING.end()
     plain = (sys.stdout.encoding or "").lower() not in ("utf-8", "utf8")
     sys.stdout.write(json.dumps(data, ensure_ascii=plain, indent=2) + "\n")
 
@@ -97,14 +103,22 @@ class _Bars(Progress):
             TimeElapsedColumn(),
             *([TextColumn("left"), TimeRemainingColumn()] if total else []),
         ]
-        with Bars(*columns, console=_console(stderr=True), transient=True) as bars:
-            task = bars.add_task(name, total=total, visible=False)
-            patience = threading.Timer(_PATIENCE, bars.update, [task], {"visible": True})
-            patience.start()
-            try:
-                yield _Bar(bars, task)
-            finally:
-                patience.cancel()
+        # Stages before it that were too short to be seen count.
+        left = min(_PATIENCE, max(_LEAST_PATIENCE, _PATIENCE - WAITING.unseen()))
+        at_once = WAITING.end()
+        try:
+            with Bars(*columns, console=_console(stderr=True), transient=True) as bars:
+                task = bars.add_task(name, total=total, visible=at_once)
+                patience = threading.Timer(left, bars.update, [task], {"visible": True})
+                patience.start()
+                try:
+                    yield _Bar(bars, task)
+                finally:
+                    patience.cancel()
+                    if bars.tasks[0].visible:
+                        WAITING.seen()
+        finally:
+            WAITING.begin()
 
 
 def _rate_column(unit: str) -> Any:
@@ -121,7 +135,10 @@ def _rate_column(unit: str) -> Any:
 
 def progress_for(quiet: bool) -> Progress:
     """Bars on a terminal, nothing elsewhere."""
-    return _Bars() if sys.stderr.isatty() and not quiet else SILENT
+    if quiet or not sys.stderr.isatty():
+        return SILENT
+    WAITING.begin()
+    return _Bars()
 
 
 def _cell(value: object) -> str:
@@ -155,7 +172,10 @@ def show_table(
     for field in table.schema:
         number = pa.types.is_integer(field.type) or pa.types.is_floating(field.type)
         shown.add_column(field.name, justify="right" if number else "left", no_wrap=number)
+    texts = _TEXTS.intersection(table.schema.names)
     for row in table.slice(0, rows).to_pylist():
+        # Of a text the words are shown; its lines have no room.
+        row |= {name: " ".join(row[name][: 4 * _MOST_SHOWN].split()) for name in texts if row[name] is not None}
         # Not as they are, because brackets and colons in an id are no markup.
         shown.add_row(*(Breakable(_cell(value)) for value in row.values()))
     console.print(shown)

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING, Unpack
 
 from lookalike.cli.command_options import TuneCommand, command, typed
+from lookalike.cli.waiting import WAITING
 from lookalike.options import TuneOptions
 from lookalike.options.option_table import checked, entries
 
@@ -35,6 +36,8 @@ def tune(**given: Unpack[TuneCommand]) -> None:
     """
     overwrite, quiet, json = given["overwrite"], given["quiet"], given["json"]
     plot, report = given["plot"], given["report"]
+    if not quiet:
+        WAITING.begin()
     from lookalike.cli import job
     from lookalike.cli.terminal import announce_compiling, out, print_json, progress_for, say
     from lookalike.config import default_memory

@@ -12,6 +12,7 @@ import sys
 import textwrap
 from typing import TYPE_CHECKING, TextIO
 
+from lookalike.cli.waiting import WAITING
 from lookalike.wording.breaks import NAME_BREAKS
 
 if TYPE_CHECKING:
@@ -122,4 +123,5 @@ class Breakable:
 def on_standard_error(message: str) -> None:
     """Print a message on standard error, its lines broken between words on a terminal."""
     # Not through rich, which takes 15 ms to load; on a terminal its bars make room for others.
-    print(wrapped(message, width_of(sys.stderr)), file=sys.stderr)  # noqa: T201
+    with WAITING.aside():
+        print(wrapped(message, width_of(sys.stderr)), file=sys.stderr)  # noqa: T201

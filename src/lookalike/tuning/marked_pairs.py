@@ -22,15 +22,17 @@ _SHOWN_TEXT = 4_000
 
 
 def shown_items(source: Source, items: SearchedItems, numbers: I64Array) -> pa.Array:
-    """What some items are, cut to a length that can be shown."""
+    """What some items are, cut to a length that can be shown; of pictures their width and height."""
     rows = items.rows[numbers]
     flags = np.zeros(int(rows.max(initial=-1)) + 1, np.bool_)
     flags[rows] = True
     texts: dict[int, str] = {}
-    for batch in source.batches(list(items.columns)):
+    pictures = isinstance(source, ImageSource)
+    for batch in source.batches(["width", "height"] if pictures else list(items.columns)):
         wanted = np.flatnonzero(flags[batch.first : batch.first + batch.rows.num_rows])
         for at, row in zip(wanted.tolist(), batch.rows.take(pa.array(wanted)).to_pylist(), strict=True):
-            texts[batch.first + at] = " ".join(" ".join(str(value) for value in row.values()).split())[:_SHOWN_TEXT]
+            shown = (" x " if pictures else " ").join(str(value) for value in row.values())
+            texts[batch.first + at] = " ".join(shown.split())[:_SHOWN_TEXT]
         if batch.first + batch.rows.num_rows >= len(flags):
             break
     return pa.array([texts[row] for row in rows.tolist()], pa.string())

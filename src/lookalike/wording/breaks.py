@@ -6,5 +6,5 @@ import re
 
 __all__ = ["NAME_BREAKS"]
 
-# crawl/|part-|0001.|jsonl.|gz
-NAME_BREAKS = re.compile(r"(?<=[/\\_.:\s-])(?=[^/\\_.:\s-])")
+# crawl/|part-|0001.|jsonl.|gz; not after a backslash, which may be half of an escape.
+NAME_BREAKS = re.compile(r"(?<=[/_.:\s-])(?=[^/_.:\s-])")

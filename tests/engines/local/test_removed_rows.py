@@ -110,6 +110,28 @@ def test_a_name_that_is_taken_is_refused_before_anything_is_read(name: str, said
         lookalike.dedup(table, column="text", with_rows=True)
 
 
+def test_files_that_go_into_no_one_table_are_refused_before_anything_is_written(
+    run: Run,  # noqa: F811
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.jsonl").write_text(json.dumps({"text": TEXTS[0], "n": 1}) + "\n")
+    Path("b.csv").write_text(f"text,n\n{TEXTS[0]},one\n")
+    arguments = ["dedup", "a.jsonl", "b.csv", "--column", "text", "-o", "run"]
+    refused = run(*arguments, "--with-rows")
+    assert refused.code != 0 and "column 'n' is string, but int64 in the files before" in refused.err
+    assert not Path("run", "removed.parquet").exists()
+    assert run(*arguments, "--overwrite").code == 0
+
+
+def test_a_name_that_only_a_later_file_has_is_refused_as_well(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text(json.dumps({"text": TEXTS[0]}) + "\n")
+    (tmp_path / "b.jsonl").write_text(json.dumps({"text": TEXTS[0], "kept": 1}) + "\n")
+    with pytest.raises(InputError, match="'kept' already"):
+        lookalike.dedup(tmp_path / "*.jsonl", column="text", with_rows=True)
+
+
 def test_texts_of_kept_rows_stand_beside_and_references_are_told(tmp_path: Path) -> None:
     ours, theirs = pa.Table.from_pylist(ROWS[8:]), pa.Table.from_pylist(ROWS[:8])
     removed = lookalike.dedup(

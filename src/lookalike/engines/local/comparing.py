@@ -12,7 +12,7 @@ Here is the order of these, and the walk over buckets of common size.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -59,11 +59,14 @@ class Comparing:
         self._giants = GiantMatches(
             self.second.judge, self.noting, self.second.budget, self.limits, rank, self.connected
         )
-        with self.second.progress.stage("comparing candidates", self.held.items) as stage:
+        # One part ends only when all is done: candidates tell that it goes on, though not how many there are.
+        one = len(self.held.parts) == 1
+        total, unit = (None, "candidates") if one else (self.held.items, "items")
+        with self.second.progress.stage("comparing candidates", total, unit) as stage:
             # Giant lists leave most behind, so they come when no other part needs the room any more.
             for held in sorted(self.held.parts, key=lambda each: bool(each.part.giant.any())):
-                self._led += self._compare(held)
-                stage.advance(len(held.items))
+                self._led += self._compare(replace(held, on_compared=stage.advance) if one else held)
+                stage.advance(0 if one else len(held.items))
 
     def _compare(self, held: HeldPart) -> list[Led]:
         """Compare the candidates of one part; leaders see to buckets that are large, unless all pairs are wanted."""

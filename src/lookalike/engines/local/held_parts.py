@@ -28,6 +28,8 @@ class HeldPart:
     store: StoredRows
     verifier: Verifier
     folds: Folds
+    # Told how many candidates were compared.
+    on_compared: Callable[[int], None] = lambda _: None
 
     @property
     def references(self) -> int:
@@ -62,6 +64,7 @@ class HeldPart:
 
         for done in self.verifier.verified(tasks, None if self.folds.all_count else asked, look_up):
             counts.candidates += done.compared
+            self.on_compared(done.compared)
             if len(done.left):
                 yield done
 
