@@ -61,13 +61,16 @@ def print_json(data: Any) -> None:
 
 
 def announce_compiling(quiet: bool) -> None:
-    """Say it when kernels must be compiled: that takes seconds, once on a machine for each measure."""
+    """Say it when kernels must be compiled: that takes seconds, once on a machine for each kind of items and measure.
+
+    Measured from nothing, CPU time on 2 cores of an AMD EPYC: bits 2 s, vectors 7, words 13, characters 20.
+    """
     from lookalike.kernels.cache import on_note
     from lookalike.kernels.jit import on_compile
 
     if not quiet:
         on_note(say)
-        on_compile(lambda: say("compiling kernels, once for each measure on this machine (about 10 seconds) …"))
+        on_compile(lambda: say("compiling kernels, once on this machine for this kind of run (5 to 20 seconds) …"))
 
 
 class _Bar(Stage):
