@@ -19,9 +19,12 @@ def nearest_word(given: str, known: Iterable[str], called: Mapping[str, str] | N
     """The word that somebody had in mind: what others call so, or what comes near; None where nothing does."""
     from difflib import get_close_matches  # few runs go wrong
 
-    known, plain = list(known), given.strip().lower()
+    plain, folded = given.strip().lower(), {each.lower(): each for each in known}
     other = (called or {}).get(plain)
-    return other if other in known else next(iter(get_close_matches(plain, known, n=1)), None)
+    if other is not None and other in folded.values():
+        return other
+    close = get_close_matches(plain, folded, n=1)
+    return folded[close[0]] if close else None
 
 
 def did_you_mean(given: str, known: Iterable[str], called: Mapping[str, str] | None = None) -> str:
