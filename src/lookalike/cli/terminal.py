@@ -148,6 +148,8 @@ def show_table(
     from rich.table import Table
     from rich.text import Text
 
+    from lookalike.io.writing.tabular import first_rows
+
     console = out()
     if table.num_rows == 0:
         return
@@ -157,7 +159,7 @@ def show_table(
     for field in table.schema:
         number = pa.types.is_integer(field.type) or pa.types.is_floating(field.type)
         shown.add_column(field.name, justify="right" if number else "left", overflow="fold", no_wrap=number)
-    for row in table.slice(0, rows).to_pylist():
+    for row in first_rows(table, rows).to_pylist():
         # Text, because brackets and colons in an id are no markup.
         shown.add_row(*(Text(_cell(value)) for value in row.values()))
     console.print(shown)
