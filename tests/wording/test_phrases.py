@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lookalike.wording.phrases import counted, did_you_mean, measure_words, nearest_word
+from lookalike.wording.phrases import counted, did_you_mean, listed, measure_words, nearest_word
 
 
 @pytest.mark.parametrize(
@@ -25,3 +25,7 @@ def test_numbers_and_measures_have_their_words() -> None:
     assert [counted(number, "pair") for number in (0, 1, 2000)] == ["0 pairs", "1 pair", "2,000 pairs"]
     assert measure_words("hamming", "distance") == "Hamming distance"
     assert measure_words("dot", "similarity") == "dot product"
+
+
+def test_names_are_listed_as_in_a_sentence() -> None:
+    assert [listed(list("abc"[:number])) for number in range(4)] == ["", "a", "a and b", "a, b and c"]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
-__all__ = ["counted", "did_you_mean", "measure_words", "nearest_word"]
+__all__ = ["counted", "did_you_mean", "listed", "measure_words", "nearest_word"]
 
 _NAMES = {"weighted-jaccard": "weighted Jaccard"}
 _NAMES |= {name.lower(): name for name in ("Euclidean", "Hamming", "Jaccard", "Manhattan")}
@@ -13,6 +13,11 @@ _NAMES |= {name.lower(): name for name in ("Euclidean", "Hamming", "Jaccard", "M
 def counted(number: int, noun: str) -> str:
     """The number with its noun: 1 pair, 2,000 pairs."""
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names in a sentence: a, b and c."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
 def nearest_word(given: str, known: Iterable[str], called: Mapping[str, str] | None = None) -> str | None:
