@@ -165,7 +165,7 @@ def page() -> str:
         ".SH FILES",
         ".TP",
         f"\\fI{escaped('~/.cache/lookalike')}\\fP",
-        prose("Compiled kernels, where they cannot stand beside the program; `NUMBA_CACHE_DIR` names another place."),
+        prose("Compiled kernels, which outlive an upgrade; `NUMBA_CACHE_DIR` names another place."),
     ]
     return "\n".join(lines) + "\n"
 

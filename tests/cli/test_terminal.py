@@ -72,7 +72,7 @@ def test_compiling_is_announced_unless_asked_for_quiet(
     assert listeners == []
     terminal.announce_compiling(quiet=False)
     listeners[0]()
-    assert capfd.readouterr().err.startswith("compiling kernels, once for each measure on this machine")
+    assert capfd.readouterr().err.startswith("compiling kernels, once on this machine for this kind of run")
 
 
 def test_an_interruption_is_one_line_and_its_own_exit_code(

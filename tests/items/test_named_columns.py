@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pandas as pd
 import pyarrow as pa
 import pytest
@@ -43,3 +45,23 @@ def test_an_index_that_names_nothing_is_left_alone() -> None:
     assert lookalike.pairs(several).table["a"].to_pylist() == [0]
     with pytest.raises(InputError, match="there is no column 'key'"):
         lookalike.pairs(pd.DataFrame({"text": TEXTS}), id="key")
+
+
+@pytest.mark.parametrize(
+    ("header", "name", "hint"),
+    [
+        ("id,titel,text", "txt", "; did you mean 'text'?"),
+        ("ID,Text", "text", "; did you mean 'Text'?"),
+        ("id,text", "body", ""),
+        ("id#text", "text", "; if '#' parts them, say so with delimiter (--delimiter)"),
+        ("some_text", "body", ""),
+    ],
+)
+def test_a_column_that_is_not_there_is_told_with_what_comes_near(
+    header: str, name: str, hint: str, tmp_path: Path
+) -> None:
+    (tmp_path / "rows.csv").write_text(f"{header}\n1,2,3\n")
+    with pytest.raises(InputError) as caught:
+        lookalike.pairs(tmp_path / "rows.csv", column=name)
+    names = header.replace(",", ", ")
+    assert str(caught.value) == f"there is no column {name!r} in {tmp_path / 'rows.csv'}; the columns are {names}{hint}"

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import lookalike
@@ -148,15 +149,54 @@ def test_code_for_another_processor_or_setting_lies_beside_and_is_not_taken(
         other.setattr("llvmlite.__version__", "another")
         names.add(machine())
     assert len(names) == 7
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "elsewhere"))
-    assert machine() in names, "where the code lies does not matter"
-    monkeypatch.delenv("NUMBA_CACHE_DIR")
+    for variable in ("NUMBA_CACHE_DIR", "NUMBA_NUM_THREADS", "NUMBA_THREADING_LAYER"):
+        with monkeypatch.context() as other:
+            other.setenv(variable, str(tmp_path / "elsewhere"))
+            assert machine() in names, "where the code lies and how many threads there are does not matter"
+    for version, same in (("99.0.1", False), (f"{np.__version__.split('.')[0]}.99.0", True)):
+        with monkeypatch.context() as other:
+            other.setattr("numpy.__version__", version)
+            assert (machine() in names) == same, "a newer NumPy with the same arrays does not matter"
 
     place(tmp_path).write(b"mine")
     monkeypatch.setattr(cache, "_machine", lambda: "other")
     assert place(tmp_path).read() is None
     place(tmp_path).write(b"theirs")
     assert len(list((tmp_path / "__pycache__").iterdir())) == 2
+
+
+def installed(root: Path, environment: str, digest: bytes = b"d" * 32) -> cache.KernelFile:
+    source = root / environment / "lib" / "site-packages" / "lookalike" / "module.py"
+    return cache.KernelFile(str(source), "module.twice", digest)
+
+
+def test_what_is_installed_anew_or_elsewhere_finds_what_was_compiled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
+    installed(tmp_path, "one").write(b"code")
+    # An upgrade that takes all folders along, and another environment.
+    shutil.rmtree(tmp_path / "one")
+    assert installed(tmp_path, "one").read() == b"code"
+    assert installed(tmp_path, "two").read() == b"code"
+    assert installed(tmp_path, "two", b"e" * 32).read() is None
+    # A checkout has its own alone.
+    assert place(tmp_path).read() is None
+    place(tmp_path / "checkout").write(b"mine")
+    assert len(list((tmp_path / "home").rglob("*.kernel"))) == 1
+
+
+def test_of_many_sources_of_a_kernel_the_latest_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
+    for number in range(7):
+        installed(tmp_path, f"{number}", bytes([number]) * 32).write(b"code %d" % number)
+        for path in (tmp_path / "home").rglob("*.kernel"):
+            os.utime(path, ns=(path.stat().st_mtime_ns - 10**9,) * 2)
+    assert len(list((tmp_path / "home").rglob("*.kernel"))) == 4
+    kept = [installed(tmp_path, "other", bytes([number]) * 32).read() for number in range(7)]
+    assert kept == [None] * 3 + [b"code 3", b"code 4", b"code 5", b"code 6"]
 
 
 TWICE = """

@@ -158,6 +158,12 @@ def test_the_page_speaks_of_distances_and_draws_a_falling_curve() -> None:
     assert [(each["from"], each["to"]) for each in report["distances"]][:2] == [(0, 0), (0, 1)]
 
 
+def test_counts_are_shown_without_digits_behind_the_point() -> None:
+    shown = repr(lookalike.pairs(bits(), measure="hamming", max_distance=3))
+    assert "distance=3\n" in f"{shown}\n" and "distance=3.0" not in shown
+    assert "distance=0.5000" in repr(lookalike.pairs([{1, 2}, {1}], measure="jaccard", max_distance=0.5))
+
+
 def test_a_run_folder_remembers_that_distances_were_asked_for(tmp_path: Any) -> None:
     lookalike.pairs(bits(), measure="hamming", max_distance=3).save(tmp_path / "pairs.parquet")
     lookalike.dedup(bits(), measure="hamming", max_distance=3).save(tmp_path / "run")

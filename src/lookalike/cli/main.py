@@ -221,14 +221,15 @@ def _unknown_option(error: Any) -> str | None:
     if type(error).__name__ != "NoSuchOption" or error.ctx is None:
         return None
     from lookalike.options.option_table import meant
+    from lookalike.wording.phrases import listed
 
     given, told = error.option_name.lstrip("-").replace("-", "_"), f"there is no option {error.option_name}"
     known = {each.removeprefix("--") for one in error.ctx.command.params for each in one.opts if each[:2] == "--"}
     options = [each.replace("-", "_") for each in known]
     close = meant(given, options)
     elsewhere = [name for name in COMMANDS if error.option_name in _spelled(name)]
-    if elsewhere and given not in (close or ""):
-        return f"{told} here; {' and '.join(elsewhere)} {'has' if len(elsewhere) == 1 else 'have'} it"
+    if elsewhere and not (close and (given in close or close in given)):
+        return f"{told} here; {listed(elsewhere)} {'has' if len(elsewhere) == 1 else 'have'} it"
     return told if close is None else f"{told}; did you mean --{close.replace('_', '-')}?"
 
 

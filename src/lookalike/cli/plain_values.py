@@ -82,7 +82,8 @@ def _processed(parameter: Any, kind: Any, convert: Callable[[Any, Any], Any], co
     try:
         return convert(context, value)
     except BadParameter:
-        if type(value) is str and parameter.name is not None:
+        # What may come from the environment is named with its variable, and not shown: a seed may be a secret.
+        if type(value) is str and parameter.name is not None and parameter.envvar is None:
             _refuse(parameter.name, kind, value)
         raise
 

@@ -67,13 +67,16 @@ def print_json(data: Any) -> None:
 
 
 def announce_compiling(quiet: bool) -> None:
-    """Say it when kernels must be compiled: that takes seconds, once on a machine for each measure."""
+    """Say it when kernels must be compiled: that takes seconds, once on a machine for each kind of items and measure.
+
+    Measured from nothing, CPU time on 2 cores of an AMD EPYC: bits 2 s, vectors 7, words 13, characters 20.
+    """
     from lookalike.kernels.cache import on_note
     from lookalike.kernels.jit import on_compile
 
     if not quiet:
         on_note(say)
-        on_compile(lambda: say("compiling kernels, once for each measure on this machine (about 10 seconds) …"))
+        on_compile(lambda: say("compiling kernels, once on this machine for this kind of run (5 to 20 seconds) …"))
 
 
 class _Bar(Stage):
@@ -162,6 +165,8 @@ def show_table(
     from rich.table import Table
     from rich.text import Text
 
+    from lookalike.io.writing.tabular import first_rows
+
     console = out()
     if table.num_rows == 0:
         return
@@ -173,7 +178,7 @@ def show_table(
         number = pa.types.is_integer(field.type) or pa.types.is_floating(field.type)
         shown.add_column(field.name, justify="right" if number else "left", no_wrap=number)
     texts = _TEXTS.intersection(table.schema.names)
-    for row in table.slice(0, rows).to_pylist():
+    for row in first_rows(table, rows).to_pylist():
         # Of a text the words are shown; its lines have no room.
         row |= {name: " ".join(row[name][: 4 * _MOST_SHOWN].split()) for name in texts if row[name] is not None}
         # Not as they are, because brackets and colons in an id are no markup.

@@ -17,6 +17,7 @@ from lookalike.compared_fields import ComparedField
 from lookalike.config import Config
 from lookalike.errors import InputError, OptionError
 from lookalike.io import column_types as io_columns
+from lookalike.io.reading.formats import DELIMITED
 from lookalike.io.source import Batch, Flags, Piece, Source
 from lookalike.items.make_items import make_items
 from lookalike.measure_table import FIELDS, FormTraits, form_named, measure_named
@@ -24,6 +25,7 @@ from lookalike.measures import form_of, forms_for, is_list
 from lookalike.recipe import Recipe, recipe_of
 from lookalike.types import BoolArray, I64Array, U64Array
 from lookalike.wording.messages import shown
+from lookalike.wording.phrases import did_you_mean
 
 __all__ = ["ItemBatch", "ItemPiece", "Items", "Known", "named_columns", "open_items"]
 
@@ -201,6 +203,7 @@ def open_items(source: Source, config: Config) -> Items:
         if not found:
             raise _nothing(source) or InputError(
                 f"there is no column {name!r}{_where(source)}; the columns are {shown(schema.names)}"
+                + (_parted(source) or did_you_mean(name, schema.names))
             )
     if config.compared:
         for name, each in zip(columns, config.compared, strict=True):
@@ -377,6 +380,16 @@ def _guess_column(source: Source, config: Config) -> str:
 def _is_plain(kind: pa.DataType) -> bool:
     """Whether a column of this type holds single numbers, times and the like, which are no items."""
     return not (is_text(kind) or pa.types.is_nested(kind) or pa.types.is_fixed_size_binary(kind))
+
+
+def _parted(source: Source) -> str:
+    """What to try where the header of a CSV file is taken for one name, with something in it that may part several."""
+    names = source.schema().names
+    delimited = any(place.format in DELIMITED for place in getattr(source, "places", ()))
+    odd = next((each for each in names[0] if not (each.isalnum() or each in " _-.")), None)
+    if not delimited or len(names) > 1 or odd is None:
+        return ""
+    return f"; if {odd!r} parts them, say so with delimiter (--delimiter)"
 
 
 def _where(source: Source) -> str:

@@ -28,7 +28,7 @@ from lookalike.tuning.gold import Agreement, Gold, agreements, gold_of_labels, r
 from lookalike.tuning.marked_pairs import marked_pairs, shown_items
 from lookalike.tuning.proposals import STEPS, Proposal, Wedges, propose
 from lookalike.types import F64Array, I64Array
-from lookalike.wording.phrases import counted
+from lookalike.wording.phrases import counted, did_you_mean
 from lookalike.wording.printable import printable
 from lookalike.wording.progress import SILENT, Progress
 
@@ -391,6 +391,8 @@ class _Neighbours:
 def _column(source: Source, name: str, items: SearchedItems) -> pa.Array:
     """A column of the rows of items, as text."""
     if name not in source.schema().names:
-        raise InputError(f"there is no column {name!r} with labels; the columns are {', '.join(source.schema().names)}")
+        names = source.schema().names
+        near = did_you_mean(name, names)
+        raise InputError(f"there is no column {name!r} with labels; the columns are {', '.join(names)}{near}")
     parts = [batch.rows.column(0).cast(pa.string()) for batch in source.batches([name])]
     return pa.chunked_array(parts, pa.string()).take(pa.array(items.rows)).combine_chunks()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Sequence
+
+from lookalike.wording.phrases import nearest_word
 
 _LONGEST_REASON = 200
 _MOST_NAMES = 20
@@ -38,8 +39,8 @@ def shown(names: Sequence[str]) -> str:
 
 def missing_column(where: str, column: str, names: Sequence[str]) -> str:
     """The message for a column that is not there."""
-    close = difflib.get_close_matches(column, [str(name) for name in names], n=1)
-    hint = f" (did you mean '{close[0]}'?)" if close else ""
+    close = nearest_word(column, map(str, names))
+    hint = f" (did you mean '{close}'?)" if close else ""
     return f"{where}: no column '{column}'; its columns are: {shown(names)}{hint}"
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
-__all__ = ["counted", "did_you_mean", "measure_words", "nearest_word"]
+__all__ = ["counted", "did_you_mean", "listed", "measure_words", "nearest_word"]
 
 _NAMES = {"weighted-jaccard": "weighted Jaccard", "fields": "weighted mean"}
 _NAMES |= {name.lower(): name for name in ("Euclidean", "Hamming", "Jaccard", "Manhattan")}
@@ -21,13 +21,21 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}s"
 
 
+def listed(names: Sequence[str]) -> str:
+    """Names in a sentence: a, b and c."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
+
+
 def nearest_word(given: str, known: Iterable[str], called: Mapping[str, str] | None = None) -> str | None:
     """The word that somebody had in mind: what others call so, or what comes near; None where nothing does."""
     from difflib import get_close_matches  # few runs go wrong
 
-    known, plain = list(known), given.strip().lower()
+    plain, folded = given.strip().lower(), {each.lower(): each for each in known}
     other = (called or {}).get(plain)
-    return other if other in known else next(iter(get_close_matches(plain, known, n=1)), None)
+    if other is not None and other in folded.values():
+        return other
+    close = get_close_matches(plain, folded, n=1)
+    return folded[close[0]] if close else None
 
 
 def did_you_mean(given: str, known: Iterable[str], called: Mapping[str, str] | None = None) -> str:

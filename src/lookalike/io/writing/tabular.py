@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import polars as pl
     from datasets import Dataset
 
-__all__ = ["Tabular", "beginning"]
+__all__ = ["Tabular", "beginning", "first_rows"]
 
 
 class Tabular:
@@ -55,11 +55,22 @@ class Tabular:
         save_table(self.table, path, overwrite=overwrite)
 
 
+def first_rows(table: pa.Table, rows: int) -> pa.Table:
+    """The first rows of a table to look at: distances that are counts are whole numbers."""
+    some = table.slice(0, rows)
+    place = some.schema.get_field_index("distance")
+    known = place >= 0 and pa.types.is_floating(some.schema.field(place).type)
+    values = some.column(place).drop_null().to_pylist() if known else []
+    if not values or not all(value.is_integer() and value < 2.0**53 for value in values):
+        return some
+    return some.set_column(place, "distance", some.column(place).cast(pa.int64()))
+
+
 def beginning(table: pa.Table, rows: int = 5) -> list[str]:
     """The first rows of a table, a line each, and how many more there are."""
     lines = [
         "  " + "  ".join(f"{name}={_cell(value)}" for name, value in row.items())
-        for row in table.slice(0, rows).to_pylist()
+        for row in first_rows(table, rows).to_pylist()
     ]
     return lines if table.num_rows <= rows else [*lines, f"  … {table.num_rows - rows:,} more"]
 
