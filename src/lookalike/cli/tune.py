@@ -23,11 +23,11 @@ _WIDTH = 40
 
 @command(TuneCommand)
 def tune(**given: Unpack[TuneCommand]) -> None:
-    """Propose a shingle and a threshold for a collection, with the reason, and show pairs, most similar first.
+    """Propose a shingle and a threshold for a collection, say why, and show pairs of all similarities.
 
-    With --truth it tells precision, recall and F1, and proposes what agrees best.
+    With --truth it reports precision, recall and F1, and proposes the best threshold.
 
-    -o writes the pairs that are shown, with what they are made of.
+    -o writes the pairs that it shows, with their texts.
 
     Example: lookalike tune records.jsonl --id id --truth gold.tsv
     """
