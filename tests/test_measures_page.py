@@ -49,7 +49,7 @@ NAN, INF = float("nan"), float("inf")
 def test_items_that_cannot_be_compared_are_the_errors_of_the_table(items: Any, measure: str | None) -> None:
     with pytest.raises(InputError) as error:
         lookalike.pairs(items, measure=measure)
-    told = str(error.value).removesuffix("; skip_bad=True (--skip-bad) counts such items and leaves them uncompared")
+    told = str(error.value).removesuffix("; skip_bad=True (--skip-bad) skips and counts such items")
     assert f"`{told}` |" in PAGE
     assert lookalike.pairs(items, measure=measure, skip_bad=True).report["bad_items"] == 1
 

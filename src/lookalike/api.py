@@ -48,7 +48,7 @@ __all__ = ["clusters", "dedup", "edges", "images", "neighbors", "pairs", "plan",
 
 @takes(PairsOptions)
 def pairs(items: Any, **options: Unpack[PairsOptions]) -> Pairs:
-    """Every pair of similar items, with its exact similarity.
+    """List all pairs of similar items with their exact similarity.
 
     `items` is a path, glob or folder, a list of texts or sets, a dict, a frame, a table, an array, and more: see
     `help(lookalike.api)`.
@@ -58,7 +58,7 @@ def pairs(items: Any, **options: Unpack[PairsOptions]) -> Pairs:
     1 pair (Jaccard >= 0.8 on word:2, every pair compared)
       a=0  b=1  similarity=1.0000
 
-    With `against` it is pairs of two collections: `a` is an item of the first, and `b` one of the other.
+    With `against`, `a` is an item of this collection and `b` one of the other.
 
     >>> lookalike.pairs({"ann": {1, 2, 3}, "bob": {1, 2, 3, 4}}, against={"eve": {1, 2, 3}}, threshold=0.7)
     2 pairs (Jaccard >= 0.7 on sets, every pair compared)
@@ -74,7 +74,7 @@ def pairs(items: Any, **options: Unpack[PairsOptions]) -> Pairs:
 
 @takes(ClustersOptions)
 def clusters(items: Any, **options: Unpack[ClustersOptions]) -> Clusters:
-    """Groups of similar items, each with the item that stands for it.
+    """Group similar items; each group has a representative.
 
     `items` is a path, glob or folder, a list of texts or sets, a dict, a frame, a table, an array, and more: see
     `help(lookalike.api)`.
@@ -88,16 +88,16 @@ def clusters(items: Any, **options: Unpack[ClustersOptions]) -> Clusters:
 
 @takes(DedupOptions)
 def dedup(items: Any, **options: Unpack[DedupOptions]) -> Dedup:
-    """The items without their near-duplicates, and what was removed for what.
+    """Remove near-duplicates: what is kept, and what was removed in whose place.
 
     `items` is a path, glob or folder, a list of texts or sets, a dict, a frame, a table, an array, and more: see
     `help(lookalike.api)`.
 
-    With `unit="paragraph"` or `"line"` it is repeated paragraphs or lines that go, inside and across documents. With
-    `unit="span:50"` runs of at least 50 words are cut that stand somewhere earlier; `removed` tells where.
+    With `unit="paragraph"` or `"line"` repeated paragraphs or lines are removed, within and across documents. With
+    `unit="span:50"` every run of at least 50 words that occurs earlier is cut out; `removed` says where.
 
-    Against an index, whose options are those of the run, only the new items are read; with `add` those that stay are
-    added to it, all of them or none, when this returns; with `replace` in the place of what has their ids there.
+    `against` may be an index, which then sets the options of the run. With `add` the kept items are added to it, all or
+    none; with `replace` they replace items with the same ids.
 
     >>> import lookalike
     >>> lookalike.dedup({"a": "one two three", "b": "One, two, three!"}, shingle="word:1").removed.to_pylist()
@@ -119,14 +119,14 @@ def dedup(items: Any, **options: Unpack[DedupOptions]) -> Dedup:
 
 @takes(NeighborsOptions)
 def neighbors(items: Any, queries: Any = None, **options: Unpack[NeighborsOptions]) -> Neighbors:
-    """The k items that are nearest to each query; without queries, to each item among the others.
+    """Find the k nearest items of each query, or of each item among the others.
 
-    Both are items of one kind: texts, sets, bags, vectors or bits; in memory, in a column of a table or frame, in
-    files, pictures. What shares nothing with a query is no neighbour of it.
+    Items and queries are of the same kind: texts, sets, bags, vectors or bits, in memory, in tables, in files, or
+    pictures. An item that shares nothing with a query is never its neighbour.
 
-    The search is exact, but where there are so many vectors that it need not be: what was planned on a sample of them,
-    to find as many of the true k as `recall` says, is in the result's `plan`. With `skip_bad` items that cannot be
-    compared are left out, and counted.
+    The search is exact, except for many vectors: there it is planned on a sample, to find the share of the true
+    neighbours that `recall` asks for, and the result has the `plan`. With `skip_bad` items that cannot be compared are
+    skipped and counted.
 
     >>> import lookalike, numpy
     >>> lookalike.neighbors(numpy.eye(3), numpy.array([[1.0, 0.2, 0.0]]), k=2).table.to_pylist()[0]["id"]
@@ -150,11 +150,11 @@ def neighbors(items: Any, queries: Any = None, **options: Unpack[NeighborsOption
 
 @takes(TuneOptions)
 def tune(items: Any, **options: Unpack[TuneOptions]) -> Tuning:
-    """Which shingle and threshold suit a collection, why, and pairs to look at.
+    """Propose a shingle and a threshold for a collection, with the reason and sample pairs.
 
-    A sample of the items is held against all of them. Where most have a clear gap between what is like them and
-    everything else, the threshold goes there; otherwise as low as what is alike to one item is alike among itself. With
-    a `truth` the result has precision, recall and F1 at every threshold, and the best is proposed.
+    It compares a sample of the items with all of them. If most have a clear gap between their matches and all other
+    items, the threshold goes there; otherwise as low as two matches of an item still match each other. With a `truth`
+    the result has precision, recall and F1 at every threshold, and proposes the best one.
 
     At most the first 100,000 rows are read, unless `limit` says otherwise.
 
@@ -180,9 +180,9 @@ def edges(
     items: Any, of: str, by: str, weight: str | None = None, *, undirected: bool = False, negative: bool = False,
     format: str | None = None, delimiter: str | None = None, skip_bad: bool = False, limit: int | None = None,
 ) -> Source:  # fmt: skip
-    """Items from rows (of, by[, weight]): each value of the column `of` with the values of `by` that stand beside it.
+    """Make sets of edges: each value of the column `of` with all values of `by` in the same rows.
 
-    With `negative` weights may be below zero: dislikes, for example, which cosine takes.
+    With `negative` weights may be below zero, such as dislikes; use them with cosine.
 
     >>> import lookalike
     >>> bought = {"user": ["ann", "ann", "bob", "bob"], "item": ["tea", "milk", "milk", "tea"]}
@@ -202,7 +202,7 @@ def images(
     paths: Any, *, features: Literal["pixels", "raw", "dhash", "phash"] = "pixels", size: int | None = None,
     skip_bad: bool = False, limit: int | None = None,
 ) -> Source:  # fmt: skip
-    """Pictures as items: every picture below a folder, as a vector (`pixels`, `raw`) or as bits (`dhash`, `phash`)."""
+    """Make items of the pictures in a folder: vectors (`pixels`, `raw`) or bits (`dhash`, `phash`)."""
     from lookalike.io.reading.images import open_images
 
     return open_images(paths, features=features, size=size, threads=os.cpu_count() or 1, skip_bad=skip_bad, limit=limit)
@@ -221,10 +221,10 @@ def plan(
     bands: int | None = None,
     rows: int | None = None,
 ) -> Plan:
-    """How many bands of how many rows find pairs at `threshold` with probability `recall` at the least cost.
+    """Find the cheapest number of bands and rows that finds a pair at `threshold` with probability `recall`.
 
-    `sample` (anything that `pairs` takes, a few thousand items of the data) replaces the assumption about how similar
-    unrelated items are by a measurement; `items` is the size of the whole collection.
+    `sample` is a few thousand items of your data, in any form that `pairs` accepts; the plan is then made for it.
+    `items` is the size of the whole collection.
     """
     if not 1 <= items < float("inf"):
         raise OptionError(f"items is {items:g}: it must be a number, 1 or more")

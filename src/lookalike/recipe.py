@@ -135,7 +135,7 @@ class Recipe:
         if told.get("spec") != VERSION:
             raise InputError(
                 f"the recipe is of version {told.get('spec')} of the hash specification, and this is version {VERSION}:"
-                " what was made with it cannot be compared, and must be made again"
+                " build it again"
             )
         _check_fields("recipe", told, _TYPES)
         told["seed"] = _seed(told["seed"], seed)

@@ -66,7 +66,7 @@ def pairs(
     from lookalike.runs.spark_results import SparkPairs
 
     if options.pop("against", None) is not None:
-        raise OptionError("against lists pairs of two collections on one machine: on Spark dedup takes it")
+        raise OptionError("pairs with against run on one machine only; on Spark use dedup")
     config = _config("pairs", PairsOptions, options)
     return SparkPairs(run_on_spark(frame, config, verb="pairs", work=work, parts=parts, resume=resume))
 
@@ -122,10 +122,10 @@ def _config(verb: str, table: Any, options: Mapping[str, Any]) -> Config:
     checked(table, options)
     for name in ("format", "delimiter", "limit", "progress", "memory", "threads"):
         if options.get(name) is not None:
-            raise OptionError(f"{name} is for runs on one machine: Spark sees to that, leave it out")
+            raise OptionError(f"{name} is for one machine only: leave it out")
     for name in ("add", "replace", "payload"):
         if options.get(name):
-            raise OptionError(f"{name} is about an index, which one machine looks after: leave it out, or run it there")
+            raise OptionError(f"{name} needs an index, which works on one machine only: leave it out, or run there")
     given = {name: value for name, value in options.items() if name in entries(ConfigOptions)}
     # A task has one core.
     return make_config(**given | {"threads": 1})

@@ -102,7 +102,7 @@ def test_a_run_that_is_killed_can_be_gone_on_with_or_begun_again(run: Run, crawl
     done = run(*command(crawl), "--resume")
     assert done.code == 0, done.err
     assert left_by(crawl) == whole
-    assert "there is nothing left to do" in run(*command(crawl), "--resume").err
+    assert "there is nothing to do" in run(*command(crawl), "--resume").err
 
     # Elsewhere, the files are others by their names: what was added is taken back, unless all of it was.
     if moment != "after the bundle ended":
@@ -161,12 +161,12 @@ def test_a_run_that_replaces_and_is_killed_leaves_all_as_it_was_or_all_replaced(
     assert done.code == 0, done.err
     assert left_by(crawl) == whole
     assert texts_of(crawl) == replaced
-    assert "there is nothing left to do" in run(*replacing, "--resume").err
+    assert "there is nothing to do" in run(*replacing, "--resume").err
 
 
 def test_a_changed_page_is_refused_without_replace_and_that_is_said(run: Run, crawl: Path) -> None:
     replacing = changed_crawl(crawl)
-    assert "replace puts this one in its place" in run(*command(crawl)).error
+    assert "use replace, or another id" in run(*command(crawl)).error
     assert "replace" in run(*[each for each in replacing if each != "--add"]).error
     done = run(*replacing)
     assert done.code == 0, done.err
@@ -219,7 +219,7 @@ def test_the_terminal_says_what_was_seen_and_what_was_added(run: Run, crawl: Pat
     [
         (["-t", "0.5"], "was made for Jaccard >= 0.7, and threshold=0.5 was given"),
         (["--unit", "line"], "unit=line does not go with an index"),
-        (["--against", "new.parquet"], "an index is compared with alone"),
+        (["--against", "new.parquet"], "against takes one index and nothing else"),
     ],
 )
 def test_what_does_not_go_with_an_index_is_said_in_one_line(run: Run, crawl: Path, more: list[str], words: str) -> None:
@@ -229,7 +229,7 @@ def test_what_does_not_go_with_an_index_is_said_in_one_line(run: Run, crawl: Pat
 
 def test_nothing_is_added_without_an_output_or_in_a_dry_run(run: Run, crawl: Path) -> None:
     arguments = command(crawl)[:-4]
-    assert "say where with -o" in run(*arguments).error
+    assert "give it with -o" in run(*arguments).error
     assert run(*arguments, "--dry-run", "--payload", "id").code == 0
     with Index.open(crawl / "seen.idx") as index:
         assert len(index) == len(TEXTS) // 2

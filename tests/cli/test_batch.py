@@ -111,14 +111,14 @@ def test_pairs_that_do_not_fit_are_spilled_and_written_as_the_same_bytes(
 def test_an_unfinished_run_is_not_overwritten_by_accident(run: Run, crawl: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
     RunFolder(out).begin({"threshold": 0.8})
-    assert "holds an unfinished run: go on with --resume" in run("dedup", crawl, "-o", out).error
+    assert "holds an unfinished run: continue it with --resume" in run("dedup", crawl, "-o", out).error
     assert "cannot be resumed" in run("dedup", crawl, "-o", out, "--resume").error
     assert (out / "work" / "run.json").exists()
     assert run("dedup", crawl, "-o", out, "--overwrite").code == 0
     again = run("dedup", crawl, "-o", out, "--resume")
     assert (again.code, again.err) == (0, f"{out} is a finished run: nothing to do\n")
-    assert "give the folder" in run("dedup", crawl, "-o", tmp_path / "x.parquet", "--resume").error
-    assert "give one or the other" in run("dedup", crawl, "-o", out, "--resume", "--overwrite").error
+    assert "give it with -o" in run("dedup", crawl, "-o", tmp_path / "x.parquet", "--resume").error
+    assert "give one of them" in run("dedup", crawl, "-o", out, "--resume", "--overwrite").error
 
 
 def test_changed_options_and_inputs_are_refused(run: Run, crawl: Path, tmp_path: Path) -> None:

@@ -103,7 +103,7 @@ def test_items_of_a_run_are_compared_as_the_run_did(run: Run, tmp_path: Path) ->
     assert run("compare", "--of", tmp_path / "named", "0", "7", "--shingle", "word:1", "--json").json["shared"] == 5
     shown = run("compare", "--of", tmp_path / "named", "0", "0")
     assert "(the items are identical)" in shown.out
-    assert "'9' is no id of column 'id'" in run("compare", "--of", tmp_path / "named", "0", "9").error
+    assert "'9' is not an id in column 'id'" in run("compare", "--of", tmp_path / "named", "0", "9").error
     assert "has no items 'x' and '1'" in run("compare", "--of", tmp_path / "numbered", "x", "1").error
     assert "leave out --id, --column" in run("compare", "--of", tmp_path / "named", "0", "7", "--id", "id").error
 
@@ -116,11 +116,11 @@ def test_items_of_a_collection_are_found_by_their_ids_or_rows(run: Run, tmp_path
     assert run("compare", "0", "2", *files).json["identical"] is True
     assert run("compare", "0", "1", *files).json["similarity"] == 0.0
     assert "there is no item 'w'" in run("compare", "x", "w", "--id", "key", *files).error
-    assert "id (--id) goes with items of a collection" in run("compare", "x", "z", "--id", "key").error
+    assert "id (--id) needs the collection" in run("compare", "x", "z", "--id", "key").error
 
 
 def test_a_run_that_took_texts_otherwise_is_refused(run: Run, tmp_path: Path) -> None:
     (tmp_path / "docs.jsonl").write_text('{"text": "<p>one</p>"}\n{"text": "<p>one</p>"}\n')
     assert run("pairs", tmp_path / "docs.jsonl", "--html", "-o", tmp_path / "run").code == 0
     said = run("compare", "--of", tmp_path / "run", "0", "1").error
-    assert said == "the run was made with html, which compare does not know"
+    assert said == "the run used html, which compare does not support"

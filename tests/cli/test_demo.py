@@ -17,7 +17,7 @@ def test_the_demo_shows_clusters_a_pair_the_curve_and_what_to_type_next(run: Run
     assert "Python's standard library" in done.out
     assert "have a near-duplicate (Jaccard >= 0.7 on 5-word shingles)" in done.out
     assert "encodings/" in done.out, "its character maps are near-copies of one another"
-    assert "One pair, similarity 0." in done.out
+    assert "One pair with similarity 0." in done.out
     assert "is not shared" in done.out
     assert "bands of" in done.out
     assert "lookalike dedup docs.jsonl -o clean.jsonl" in done.out

@@ -75,9 +75,7 @@ def test_a_folder_of_somebody_is_refused_whatever_its_files_are_called(
         canaries(out / name)
     before = state(out)
     done = run("dedup", docs, "-o", out, *how)
-    assert done.error == (
-        f"{out} is not empty and was not made by lookalike: nothing in it is touched; choose another folder"
-    )
+    assert done.error == (f"{out} is not empty and was not made by lookalike: choose another folder")
     assert state(out) == before
 
 
@@ -111,7 +109,7 @@ def test_a_file_of_somebody_where_a_result_would_go_is_named_and_stays(run: Run,
     other.write_bytes(docs.read_bytes())
     before = state(out)
     done = run("dedup", other, "-o", out, "--overwrite")
-    assert done.error.endswith("in the way and was not made by lookalike: move it, or choose another folder")
+    assert done.error.endswith("exists and was not made by lookalike: move it, or choose another folder")
     assert state(out) == before
     (out / "kept" / "other.jsonl").unlink()
     assert run("dedup", other, "-o", out, "--overwrite").code == 0
@@ -131,7 +129,7 @@ def test_a_file_that_came_into_the_way_during_a_run_is_named_and_the_run_goes_on
 
     monkeypatch.setattr(RunFolder, "publish", publish)
     done = run("dedup", docs, "-o", out)
-    assert done.error == f"{mine} is in the way and was not made by lookalike: move it, then go on with --resume"
+    assert done.error == f"{mine} exists and was not made by lookalike: move it, then go on with --resume"
     assert run("dedup", docs, "-o", out, "--resume").code == 1
     assert mine.read_text() == "mine"
     mine.unlink()
@@ -165,7 +163,7 @@ def test_a_link_in_a_run_folder_is_not_followed(run: Run, docs: Path, tmp_path: 
         (["in", "-o", "in/run"], "in/run lies in the input folder in: write somewhere else"),
         ([".", "-o", "run"], "run lies in the input folder .: write somewhere else"),
         (["in/docs.jsonl", "-o", "link", "--overwrite"], "link is not empty and was not made by lookalike"),
-        (["in/docs.jsonl", "--against", "in", "-o", "run"], "in/docs.jsonl is an input and in the other collection"),
+        (["in/docs.jsonl", "--against", "in", "-o", "run"], "in/docs.jsonl is also in the other collection"),
         (["other.jsonl", "--against", "in", "-o", "in/run"], "in/run lies in the input folder in"),
         (["in", "-o", "run", "--workdir", "in"], "the work folder in/lookalike-run-"),
         (["in/docs.jsonl", "-o", "run", "--workdir", "run"], "the work folder run/lookalike-run-"),
@@ -250,7 +248,7 @@ def test_an_archive_that_leads_out_of_the_run_folder_is_refused_before_it_is_mad
     done = run("dedup", f"zip://**::{tmp_path / 'evil.zip'}", "-o", tmp_path / "run", *how)
     assert done.error == (
         f"zip://{deep}/../../../../.ssh/authorized_keys.txt: "
-        "a file of this name would not stay in the output folder; rename it there"
+        "a file of this name would leave the output folder; rename it"
     )
     assert state(tmp_path) == before
 
@@ -285,7 +283,7 @@ def test_a_run_whose_state_is_in_its_folder_is_not_begun_again_elsewhere(docs: P
     assert subprocess.run([sys.executable, "-c", command, *arguments], check=False).returncode == 9
     more = [*arguments, "--workdir", tmp_path / "w"]
     assert run(*more, "--resume").error == (
-        f"the run in {out} keeps its state in {out / 'work'}: go on without --workdir"
+        f"the run in {out} keeps its state in {out / 'work'}: continue without --workdir"
     )
     assert f"{out / 'work'} holds an unfinished run" in run(*more).error
     assert run(*more, "--overwrite").code == 0

@@ -57,7 +57,7 @@ def test_a_built_index_is_asked_for_a_text_a_file_or_a_stream(run: Run, built: P
         ("q", ["a"]),
         (4, []),
     ]
-    assert "none of 3 items" in run("index", "query", str(built), "something else").err
+    assert "no match among 3 items" in run("index", "query", str(built), "something else").err
 
 
 @pytest.mark.parametrize("measure", ["weighted-jaccard", "cosine"])
@@ -77,7 +77,7 @@ def test_texts_that_are_weighed_are_by_count(run: Run, docs: Path, tmp_path: Pat
 
 def test_the_nearest_items_need_not_match(run: Run, built: Path) -> None:
     half = " ".join(TEXTS["c"].split()[:5])
-    assert "none of 3 items" in run("index", "query", str(built), half).err
+    assert "no match among 3 items" in run("index", "query", str(built), half).err
     done = run("index", "query", str(built), half, "--nearest", "-k", "1")
     assert "1 of 3 items are nearest (recall 1.000)" in done.out
     line = run("index", "query", str(built), "-", "--nearest", stdin=json.dumps(half).encode()).json
@@ -89,14 +89,14 @@ def test_items_are_added_removed_and_expire(run: Run, built: Path, tmp_path: Pat
     more = tmp_path / "more.csv"
     more.write_text("id,text\n7,one more text of some length\n8,and another text of some length\n")
     assert "2 items added, 5 in" in run("index", "add", str(built), str(more), "--id", "id").err
-    assert "is there already" in run("index", "add", str(built), str(more), "--id", "id").error
+    assert "exists already" in run("index", "add", str(built), str(more), "--id", "id").error
     assert "2 removed, 3 left" in run("index", "remove", str(built), "a", "7").err
     assert "no item 'a'" in run("index", "remove", str(built), "b", "a").error
     with Index.open(built, readonly=True) as index:
         assert sorted(map(str, index)) == ["8", "b", "c"]
     assert "0 removed" in run("index", "expire", str(built), "--older-than", "1h").err
     assert "3 removed, 0 left" in run("index", "expire", str(built), "--older-than", "0s").err
-    assert "MB given back" in run("index", "compact", str(built)).err
+    assert "MB freed" in run("index", "compact", str(built)).err
 
 
 # The command line, which a signal meets when something was done for the second time, or a disk that is full by then.
@@ -193,11 +193,11 @@ def test_an_id_that_comes_twice_is_refused_and_nothing_is_added(run: Run, built:
     assert run("index", "remove", str(built), "a").code == 0
     for more in ([], ["--replace"]):
         done = run("index", "add", str(built), files[0], files[3], "--id", "id", *more)
-        assert (done.code, done.err) == (1, "lookalike: the id 'a' is given twice\n")
+        assert (done.code, done.err) == (1, "lookalike: the id 'a' is repeated\n")
         with Index.open(built, readonly=True) as index:
             assert list(index) == ["b", "c"]
     done = run("index", "add", str(built), *files[:3], "--id", "id")
-    assert "the id 'b' is there already: use replace to put another item in its place" in done.err
+    assert "the id 'b' exists already: use replace" in done.err
     with Index.open(built, readonly=True) as index:
         assert list(index) == ["b", "c"]
 
@@ -211,13 +211,13 @@ def test_an_addition_to_redis_that_is_broken_off_says_what_is_kept(
     add = ["index", "add", address, *more_files(tmp_path), "--id", "id", "--replace"]
     for number in (signal.SIGINT, signal.SIGTERM, 0):
         said = met(number, add)
-        assert said.endswith(f"; what was added to {address} before stays there: --replace begins again\n")
+        assert said.endswith(f"; items added to {address} so far are kept; start again with --replace\n")
     with Index.open(address) as index:
         assert len(index) == 21
     done = run(*add)
     assert (done.code, f"30 items added, 30 in {address}" in done.err) == (0, True), done.err
     shutil.copy(tmp_path / "more0.jsonl", tmp_path / "again.jsonl")
-    assert "the id 'a' is given twice" in run(*add, str(tmp_path / "again.jsonl")).err
+    assert "the id 'a' is repeated" in run(*add, str(tmp_path / "again.jsonl")).err
 
 
 def test_integer_ids_are_removed_by_their_digits(run: Run, tmp_path: Path) -> None:
@@ -249,7 +249,7 @@ def test_stats_verify_and_backup(run: Run, built: Path, tmp_path: Path) -> None:
         (["query", "INDEX", "x", "-t", "0.5"], "make another index"),
         (["query", "INDEX", "x", "-k", "0"], "k is 0"),
         (["expire", "INDEX", "--older-than", "soon"], "older-than is 'soon'"),
-        (["build", "DOCS", "-o", "INDEX"], "index already"),
+        (["build", "DOCS", "-o", "INDEX"], "already holds an index"),
         (["build", "-o", "new.idx"], "no input"),
         (["build", "DOCS", "-o", "new.idx", "--payload", "nope"], "no column 'nope'"),
         (["add", "INDEX", "missing.parquet"], "missing.parquet"),
@@ -269,7 +269,7 @@ def test_a_bad_line_of_a_stream_has_its_own_answer_and_the_others_theirs(run: Ru
     asked = [json.dumps(TEXTS["a"]), line, json.dumps(TEXTS["c"])]
     done = run("index", "query", str(built), "-", stdin="\n".join(asked).encode())
     assert done.code == 1
-    assert "1 of the lines could not be answered" in done.err
+    assert "1 of the lines failed" in done.err
     first, bad, last = map(json.loads, done.out.splitlines())
     assert [match["id"] for match in first["matches"] + last["matches"]] == ["a", "b", "c"]
     assert bad["id"] == 2
@@ -295,7 +295,7 @@ def test_a_name_that_is_no_file_is_looked_up_as_a_text_and_that_is_said(run: Run
 def test_a_moment_that_is_still_to_come_expires_nothing(run: Run, built: Path, given: str) -> None:
     done = run("index", "expire", str(built), f"--older-than={given}")
     assert done.code == 2
-    assert "still to come" in done.err
+    assert "in the future" in done.err
     assert run("index", "stats", str(built), "--json").json["items"] == 3
 
 
@@ -332,7 +332,7 @@ def test_an_index_in_redis_is_built_asked_and_looked_after(
     assert "1 removed, 3 left" in run("index", "remove", address, "7").err
     assert run("index", "stats", address, "--json").json["items"] == 3
     assert "sound" in run("index", "verify", address).err
-    assert "0.0 MB given back" in run("index", "compact", address).err
+    assert "0.0 MB freed" in run("index", "compact", address).err
     assert run("index", "backup", address, str(tmp_path / "copy.idx")).code == 0
     assert "3 removed, 0 left" in run("index", "expire", address, "--older-than", "0s").err
     with Index.open(tmp_path / "copy.idx") as copy:

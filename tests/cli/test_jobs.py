@@ -165,7 +165,7 @@ def test_the_report_and_the_rows_do_not_share_standard_output(run: Run, docs: Pa
 def test_unverified_similarities_are_null_in_jsonl_and_empty_in_csv(run: Run, docs: Path, tmp_path: Path) -> None:
     done = run("pairs", docs, "--verify", "none", "-o", "-")
     rows = [
-        json.loads(line, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
+        json.loads(line, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
         for line in done.out.splitlines()
     ]
     assert [row["similarity"] for row in rows] == [1.0, None, None]
@@ -186,7 +186,7 @@ def test_two_columns_are_joined(run: Run, tmp_path: Path) -> None:
     path.write_text("title,story\na b,c d\n")
     assert (
         run("pairs", path).error
-        == "which column holds the items? Say it with column (--column); the columns are title, story"
+        == "which column holds the items? Name it with column (--column); the columns are title, story"
     )
 
 
@@ -222,7 +222,7 @@ def test_the_summary_counts_everything_that_was_skipped_or_replaced(run: Run, tm
         "  1 item shorter than word:5 (compared as one shingle)",
         "  1 item with invalid UTF-8, replaced by U+FFFD",
     ]
-    assert lines[-1] == f"  2 broken rows skipped; the first: {path}:4: column 'text' is a number, not text"
+    assert lines[-1] == f"  2 unreadable rows skipped; the first: {path}:4: column 'text' is a number, not text"
 
 
 def test_the_summary_counts_vectors_that_cannot_be_compared(run: Run, tmp_path: Path) -> None:
@@ -248,7 +248,7 @@ def test_broken_input_is_named_with_its_place(run: Run, tmp_path: Path) -> None:
     assert run("pairs", path).error.startswith(f"{path}:2: not JSON")
     assert run("pairs", path, "--skip-bad", "--json").json["skipped_rows"] == 1
     (tmp_path / "x.parquet").write_bytes(b"PAR1 and then nothing PAR1")
-    assert run("pairs", tmp_path / "x.parquet").error.startswith(f"{tmp_path}/x.parquet: not a Parquet file")
+    assert run("pairs", tmp_path / "x.parquet").error.startswith(f"{tmp_path}/x.parquet: not a readable Parquet file")
     whole = tmp_path / "y.parquet"
     pq.write_table(pa.table({"text": ["a"] * 1000}), whole)
     whole.write_bytes(whole.read_bytes()[:-100])
@@ -267,7 +267,7 @@ def test_broken_input_is_named_with_its_place(run: Run, tmp_path: Path) -> None:
         (["DOCS", "-t", "0"], 2, "threshold is 0.0: it must be above 0 and up to 1"),
         (["DOCS", "-t", "1.5"], 2, "threshold is 1.5: it must be above 0 and up to 1"),
         (["DOCS", "--recall", "2"], 2, "recall is 2.0: it must be above 0 and up to 1"),
-        (["DOCS", "--bands", "5"], 2, "bands is given without rows: give both, or neither and let the plan choose"),
+        (["DOCS", "--bands", "5"], 2, "bands needs rows: give both, or neither and let the planner choose"),
         (["DOCS", "--exact", "--verify", "none"], 2, "exact cannot be combined with verify"),
         (["DOCS", "--shingle", "line:3"], 2, "shingle is 'line:3': it must be word:K or char:K, for example"),
         (["DOCS", "--normalize", "all"], 2, "normalize is 'all': it must be among lower, accents"),
@@ -332,7 +332,7 @@ def test_an_input_is_never_the_output(run: Run, docs: Path, tmp_path: Path, monk
     for given in (docs, "docs.jsonl", "./docs.jsonl", "d*.jsonl", tmp_path):
         for output in ("docs.jsonl", docs):
             done = run("dedup", given, "-o", output, "--overwrite")
-            assert (done.code, done.error) == (2, f"{output} is an input too: write somewhere else")
+            assert (done.code, done.error) == (2, f"{output} is also an input: write somewhere else")
     assert run("dedup", tmp_path, "-o", tmp_path, "--overwrite").error.endswith("choose another folder")
     assert docs.read_bytes() == before
 

@@ -53,8 +53,8 @@ def test_distances_have_their_own_limit_and_column(run: Run, here: Path) -> None
     assert max(row["distance"] for row in rows("p.parquet")) <= 0.6
     for arguments, message in (
         (["--measure", "euclidean"], "euclidean needs max_distance"),
-        (["--measure", "euclidean", "-t", "0.5"], "threshold does not go with euclidean"),
-        (["--max-distance", "1"], "max_distance goes with a measure"),
+        (["--measure", "euclidean", "-t", "0.5"], "euclidean is a distance"),
+        (["--max-distance", "1"], "max_distance needs a measure"),
         (["--measure", "nearness"], "measure is 'nearness': it must be one of jaccard"),
     ):
         done = run("pairs", "base.npy", *arguments)
@@ -102,7 +102,7 @@ def test_a_broken_vector_is_named_and_can_be_skipped(run: Run, here: Path) -> No
     np.save("broken.npy", broken)
     done = run("dedup", "broken.npy", "-o", "clean.npy")
     assert done.code != 0
-    assert "broken.npy row 7: the item holds NaN; skip_bad=True (--skip-bad) counts such items" in done.err
+    assert "broken.npy row 7: the item holds NaN; skip_bad=True (--skip-bad) skips and counts such items" in done.err
     assert not Path("clean.npy").exists()
     done = run("dedup", "broken.npy", "-t", "0.9", "-o", "clean.npy", "--skip-bad")
     assert done.code == 0
@@ -126,7 +126,7 @@ def test_edges_are_items_in_either_direction(run: Run, here: Path) -> None:
     for columns in ("user", "user,,stars", "a,b,c,d"):
         done = run("pairs", "ratings.csv", "--edges", columns)
         assert done.code == 2 and "it must name two or three columns" in done.err
-    assert "undirected goes with edges" in run("pairs", "ratings.csv", "--undirected").err
+    assert "undirected needs edges" in run("pairs", "ratings.csv", "--undirected").err
 
 
 def test_vertices_are_compared_by_their_neighbours(run: Run, here: Path) -> None:
@@ -189,9 +189,9 @@ def test_an_output_that_cannot_hold_the_rows_is_refused_before_they_are_read(
     for arguments, message in (
         (["base.parquet", "-c", "text", "-o", "x.npy"], "x.npy: only rows of .npy files go to .npy; use .parquet"),
         (["base.npy", "-o", "x.npz"], "x.npz: only rows of .npz files go to .npz"),
-        (["a.npz", "b.npz", "-o", "x.npz"], "archives do not go to one file; write to a folder"),
-        (["base.npy", "--annotate", "-o", "run"], "base.npy: arrays have no room for columns; write to .parquet"),
-        (["base.npy", "--annotate", "-o", "x.npy"], "base.npy: arrays have no room for columns; write to .parquet"),
+        (["a.npz", "b.npz", "-o", "x.npz"], "archives cannot be combined into one file: write to a folder"),
+        (["base.npy", "--annotate", "-o", "run"], "base.npy: arrays have no columns to add to: write to .parquet"),
+        (["base.npy", "--annotate", "-o", "x.npy"], "base.npy: arrays have no columns to add to: write to .parquet"),
     ):
         done = run("dedup", *arguments)
         assert done.code == 2 and message in done.error
@@ -204,10 +204,8 @@ def test_pictures_of_a_folder_are_items(run: Run, photos: Path) -> None:
         assert done.code == 0
         table = rows(f"{features}.parquet")
         assert len(table) == 12 and all(Path(row["id"]).name[0] == Path(row["kept"]).name[0] for row in table)
-    assert (
-        "give a folder with --images, or other inputs, not both" in run("pairs", "base.npy", "--images", "photos").err
-    )
-    assert "there is nothing to read" in run("pairs").err
+    assert "leave out the other inputs" in run("pairs", "base.npy", "--images", "photos").err
+    assert "no input: give files" in run("pairs").err
 
 
 def test_neighbours_are_listed_and_written(run: Run, here: Path) -> None:
@@ -236,8 +234,8 @@ def test_items_to_be_searched_may_be_several_files_or_pictures(run: Run, photos:
     assert (hashed["measure"], hashed["items"]) == ("hamming", len(list(photos.rglob("*.*"))))
     said = run("pairs", "--measure", "cosine", "--images", "photos", "--features", "dhash").error
     assert said.startswith("column 'bits' in photos/0.png holds fixed_size_binary[8]: an item must be ")
-    assert "there is nothing to read" in run("neighbors").error
-    assert "not both" in run("neighbors", "base.npy", "--images", "photos").error
+    assert "no input: give files" in run("neighbors").error
+    assert "leave out the other inputs" in run("neighbors", "base.npy", "--images", "photos").error
 
 
 def test_vectors_that_cannot_be_searched_are_left_out_when_asked(run: Run, here: Path) -> None:
@@ -246,9 +244,7 @@ def test_vectors_that_cannot_be_searched_are_left_out_when_asked(run: Run, here:
     np.save("broken.npy", broken)
     np.save("queries.npy", np.stack([np.zeros(16), VECTORS[7], VECTORS[9]]).astype(np.float32))
     said = run("neighbors", "broken.npy").error
-    assert (
-        said == "broken.npy row 7: the item holds NaN; skip_bad=True (--skip-bad) counts such items and leaves them out"
-    )
+    assert said == "broken.npy row 7: the item holds NaN; skip_bad=True (--skip-bad) skips and counts such items"
     done = run("neighbors", "broken.npy", "--queries", "queries.npy", "--skip-bad", "-k", "200", "-o", "n.parquet")
     assert done.err.splitlines()[1:] == [
         "  k is 200, and there are only 119 items to be found: all are listed",
@@ -313,11 +309,11 @@ def test_an_option_that_nothing_reads_is_refused(run: Run, here: Path) -> None:
         (["sets.jsonl", "--max-share", "0.5"], "max_share (--max-share) is for text, and the items are sets"),
         (
             ["base.npy", "--features", "pixels"],
-            "features (--features) is for pictures: give their folder with --images",
+            "features (--features) is for pictures: add --images FOLDER",
         ),
-        (["base.npy", "--size", "8"], "size (--size) is for pictures: give their folder with --images"),
-        (["--images", "photos", "--edges", "a,b"], "edges (--edges) does not go with pictures (--images)"),
-        (["--images", "photos", "--format", "npy"], "format (--format) does not go with pictures (--images)"),
+        (["base.npy", "--size", "8"], "size (--size) is for pictures: add --images FOLDER"),
+        (["--images", "photos", "--edges", "a,b"], "edges (--edges) cannot be combined with pictures (--images)"),
+        (["--images", "photos", "--format", "npy"], "format (--format) cannot be combined with pictures (--images)"),
         (["--images", "photos", "--html"], "html (--html) is for text, and the items are vectors"),
     ):
         assert run("pairs", *arguments).error == message

@@ -73,7 +73,7 @@ def test_an_interrupted_one_is_taken_up(
         stopped = run(*command)
     assert stopped.code == 130
     assert "progress is saved: run the same command with --resume to continue" in stopped.err
-    assert "holds an unfinished run: go on with --resume" in run(*command).err
+    assert "holds an unfinished run: continue it with --resume" in run(*command).err
     other = "clusters" if verb == "pairs" else "pairs"
     assert run(other, *command[1:], "--resume").code == 2
     done = run(*command, "--resume")
@@ -89,9 +89,9 @@ def test_an_interrupted_one_is_taken_up(
 def test_files_and_folders_are_told_apart(run: Run, docs: Path) -> None:
     assert run("pairs", docs, *ASKED, "-o", "p.csv").code == 0
     assert Path("p.csv").read_text().startswith("a,b,similarity\n")
-    assert "the ending says what to write" in run("pairs", docs, *ASKED, "-o", "p.docx").error
+    assert "the ending decides the format" in run("pairs", docs, *ASKED, "-o", "p.docx").error
     Path("mine").mkdir()
     Path("mine/letter.txt").write_text("dear")
     assert "mine" in run("clusters", docs, *ASKED, "-o", "mine", "--overwrite").error
     assert Path("mine/letter.txt").read_text() == "dear"
-    assert "resume goes on with a run folder" in run("pairs", docs, *ASKED, "-o", "p.csv", "--resume").error
+    assert "resume needs the run folder" in run("pairs", docs, *ASKED, "-o", "p.csv", "--resume").error

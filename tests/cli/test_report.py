@@ -38,14 +38,14 @@ def test_what_exists_is_replaced_only_on_request(run: Run, docs: Path, tmp_path:
 def test_what_is_no_run_is_one_line(run: Run, docs: Path, tmp_path: Path) -> None:
     done = run("report", tmp_path)
     assert (done.code, done.error) == (
-        1, f"{tmp_path} is no folder of a run: there is no run.json in it; -o FOLDER makes one"
+        1, f"{tmp_path} is not a run folder: it has no run.json; -o FOLDER creates one"
     )  # fmt: skip
-    assert run("report", docs).error == f"{docs} is a file, no run"
+    assert run("report", docs).error == f"{docs} is a file, not a run folder"
     assert run("report").error.startswith("Missing argument 'RUN'")
 
 
 def test_rows_of_standard_input_are_said_to_be_gone(run: Run, docs: Path, tmp_path: Path) -> None:
     done = run("dedup", "-", "--format", "jsonl", "-o", tmp_path / "run", stdin=docs.read_bytes())
     assert done.code == 0
-    with pytest.raises(lookalike.InputError, match="came from standard input, and are not there any more"):
+    with pytest.raises(lookalike.InputError, match="came from standard input and cannot be read again"):
         lookalike.Run.open(tmp_path / "run").take([0])

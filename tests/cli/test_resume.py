@@ -85,7 +85,7 @@ def test_the_same_rows_in_another_order_are_noticed_while_a_run_goes_on(
 
     before(monkeypatch, of, method, shuffle)
     done = run("dedup", crawl, "-o", target, *OPTIONS)
-    assert done.error == f"{crawl} has changed since this run first read it: start again, and let it be meanwhile"
+    assert done.error == f"{crawl} has changed during the run: start again, and do not change it meanwhile"
     assert done.code == 1
     assert not target.exists()
 
@@ -98,7 +98,7 @@ def test_content_that_changes_behind_a_file_s_back_is_noticed_when_it_is_read_ag
     before(monkeypatch, SecondPass, "read", lambda: write(crawl, seed=1))
     done = run("dedup", crawl, "-o", tmp_path / "run", *OPTIONS)
     assert f"{crawl} row " in done.error
-    assert "has changed since this run first read it" in done.error
+    assert "has changed during the run" in done.error
 
 
 def killed(tmp_path: Path, *arguments: object, stdin: bytes | None = None, at: str = "Dedup.write_kept") -> None:
@@ -401,5 +401,5 @@ def test_what_a_kill_at_the_very_end_leaves_of_the_work_is_removed(run: Run, cra
     assert run(*command).code == 0
     whole = digest(tmp_path / "run")
     OwnedFolder(tmp_path / "run" / "work", "work").begin()
-    assert "nothing left to do" in run(*command, "--resume").err
+    assert "nothing to do" in run(*command, "--resume").err
     assert digest(tmp_path / "run") == whole

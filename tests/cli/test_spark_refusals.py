@@ -13,13 +13,13 @@ from tests.cli.conftest import Run
 REFUSED = {
     "memory": (["--memory", "1GB"], "memory does not go with --engine spark"),
     "limit": (["--limit", "5"], "limit does not go with --engine spark: give it fewer files"),
-    "workdir": (["--workdir", "w"], "name a folder that all machines reach with --work"),
-    "an index": (["--against", "redis://localhost/0"], "an index is looked up by one machine"),
+    "workdir": (["--workdir", "w"], "give a folder that all machines can reach with --work"),
+    "an index": (["--against", "redis://localhost/0"], "an index works on one machine only"),
     "edges": (["--edges", "a,b"], "edges does not go with --engine spark"),
     "unit": (["--unit", "line"], "unit is not supported on Spark yet"),
     "format": (["--format", "npy"], "Spark reads parquet, jsonl"),
     "parts": (["--parts", "0"], "parts is 0"),
-    "resume": (["--resume", "-o", "run"], "name that with --work"),
+    "resume": (["--resume", "-o", "run"], "give it with --work"),
     "a file": (["-o", "kept.parquet"], "a run on Spark writes a folder"),
     "standard output": (["-o", "-"], "a run on Spark writes a folder"),
     "a work folder elsewhere": (["--work", "s3://b/w", "-o", "run"], "-o must be an address, too"),
@@ -40,13 +40,13 @@ def test_options_of_one_machine_are_refused(
 
 def test_standard_input_and_nothing_at_all_are_refused(run: Run) -> None:
     assert "standard input is on one machine" in run("pairs", "-", "--engine", "spark").error
-    assert "there is nothing to read" in run("pairs", "--engine", "spark").error
+    assert "no input: give files" in run("pairs", "--engine", "spark").error
 
 
 def test_options_of_spark_are_refused_on_one_machine(run: Run, tmp_path: Path) -> None:
     for name in ("--master", "--work"):
-        assert "give --engine spark, too" in run("pairs", tmp_path, name, "x").error
-    assert "give the folder with -o" in run("clusters", tmp_path, "--resume").error
+        assert "add --engine spark" in run("pairs", tmp_path, name, "x").error
+    assert "give it with -o" in run("clusters", tmp_path, "--resume").error
 
 
 def test_an_address_must_be_new_or_of_the_same_run(tmp_path: Path) -> None:

@@ -69,7 +69,7 @@ def test_texts_that_bands_would_be_made_for(verb: str) -> None:
     if verb == "pairs":
         found = lookalike.pairs(rows, recall=1.0, **options)
         assert {(a, b) for a, b, _ in found} == expected and len(expected) > 500
-        assert found.report["certificate"]["statement"].startswith(f"found {len(expected):,} pairs; recall 1")
+        assert found.report["certificate"]["statement"].startswith(f"found {len(expected):,} pairs with ")
     else:
         removed = lookalike.dedup(rows, recall=1.0, **options).removed
         assert {(row["kept"], row["id"]) for row in removed.to_pylist()} == expected
@@ -77,12 +77,12 @@ def test_texts_that_bands_would_be_made_for(verb: str) -> None:
 
 def test_what_does_not_go_with_it() -> None:
     for options, message in (
-        ({"verify": "sketch"}, "recall is 1: all pairs are compared exactly"),
-        ({"verify": "none"}, "recall is 1: all pairs are compared exactly"),
+        ({"verify": "sketch"}, "recall=1 compares all pairs exactly"),
+        ({"verify": "none"}, "recall=1 compares all pairs exactly"),
     ):
         with pytest.raises(OptionError, match=message):
             lookalike.pairs(["a b"], recall=1.0, **options)  # type: ignore[arg-type]
-    with pytest.raises(OptionError, match="recall is 1: an index goes by hashes"):
+    with pytest.raises(OptionError, match="recall=1 is not possible for an index"):
         lookalike.Index.create(None, recall=1.0)
     table = {"v": list(VECTORS[:20]), "g": ["a"] * 20}
     import pyarrow as pa

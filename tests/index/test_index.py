@@ -128,9 +128,9 @@ def test_ids_are_strings_or_integers_and_told_apart(place: Any, again: Reopen) -
 def test_an_id_that_is_there_is_refused_and_can_be_replaced(place: Any, again: Reopen) -> None:
     index = Index.create(place, shingle="word:1")
     index.add("a", TEXTS["cat"])
-    with pytest.raises(InputError, match="'a' is there already"):
+    with pytest.raises(InputError, match="'a' exists already"):
         index.add("a", TEXTS["fox"])
-    with pytest.raises(InputError, match="'b' is given twice"):
+    with pytest.raises(InputError, match="'b' is repeated"):
         index.add_many([("b", "one"), ("b", "two")])
     index.replace("a", TEXTS["fox"], "new")
     index.replace("c", TEXTS["short"])
@@ -432,7 +432,7 @@ def test_folders_of_others_are_left_alone(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
     path = tmp_path / "seen.idx"
     Index.create(path).close()
-    with pytest.raises(OutputError, match="index already"):
+    with pytest.raises(OutputError, match="already holds an index"):
         Index.create(path)
 
 
@@ -548,7 +548,7 @@ def test_collections_are_built_from_files(place: Any, again: Reopen, tmp_path: P
     assert list(index)[-20:] == list(range(20))
     with pytest.raises(InputError, match="no column 'nope'"):
         index.add_collection(tmp_path / "in.parquet", payload=["nope"])
-    with pytest.raises(InputError, match="'d0' is there already"):
+    with pytest.raises(InputError, match="'d0' exists already"):
         index.add_collection(tmp_path / "in.parquet", id="id")
     with pytest.raises(InputError, match="index is one of text"):
         index.add_collection(np.ones((3, 4)))
@@ -560,7 +560,7 @@ def test_a_collection_takes_the_place_of_items_with_its_ids(place: Any, again: R
     index = Index.create(place, threshold=0.7, shingle="word:2")
     index.add_many((f"d{i}", texts[i], {"n": 0}) for i in range(20))
     more = pa.table({"id": [f"d{i}" for i in range(10, 30)], "text": texts[30:50], "n": [1] * 20})
-    with pytest.raises(InputError, match="there already"):
+    with pytest.raises(InputError, match="exists already"):
         index.add_collection(more, id="id", column="text")
     assert len(index) == 20
     assert index.add_collection(more, id="id", column="text", payload=["n"], replace=True) == 20

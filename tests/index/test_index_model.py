@@ -61,7 +61,7 @@ class IndexMachine(RuleBasedStateMachine):
     @rule(name=ids, item=items, payload=st.one_of(st.none(), st.integers(), st.text(max_size=5)))
     def add(self, name: Any, item: frozenset[int], payload: Any) -> None:
         if name in self.held:
-            with pytest.raises(InputError, match="there already"):
+            with pytest.raises(InputError, match="exists already"):
                 self.index.add(name, set(item), payload)
         else:
             self.index.add(name, set(item), payload)
@@ -92,7 +92,7 @@ class IndexMachine(RuleBasedStateMachine):
     def seen(self, name: Any, item: frozenset[int]) -> None:
         expected = self.matches(item)
         if name in self.held and not expected:
-            with pytest.raises(InputError, match="there already"):
+            with pytest.raises(InputError, match="exists already"):
                 self.index.seen(name, set(item))
             return
         match = self.index.seen(name, set(item))

@@ -35,7 +35,7 @@ def packed(path: Path, head: bytes, megabytes: int, tail: bytes) -> str:
 CASES = {
     "a.jsonl.gz": (b'{"text": "a"}\n\n{"text": "', b'"}\n{"text": "b"}\n', None, r"a.jsonl.gz:3: the line holds more"),
     "a.csv.gz": (b'id,text\n1,"two\nlines"\n2,"', b'"\n3,b\n', None, r"a.csv.gz:4: a row of more than 8 MB"),
-    "open.csv.gz": (b'id,text\n1,a\n2,"', b"\n3,b\n", None, r"open.csv.gz:3: .* is there a quote never closed\?"),
+    "open.csv.gz": (b'id,text\n1,a\n2,"', b"\n3,b\n", None, r"open.csv.gz:3: .* is a quote never closed\?"),
     "a.txt.gz": (b"a\nb\n", b"\nc\n", "lines", r"a.txt.gz:3: the line holds more than"),
     "b.txt.gz": (b"a\nb\n", b"\nc\n", "text", r"b.txt.gz: the text holds more than"),
 }  # fmt: skip

@@ -96,5 +96,5 @@ def test_rows_without_columns_are_empty_objects() -> None:
 def test_values_that_python_does_not_have_are_a_line() -> None:
     far = pa.array([2**40]).cast(pa.int64()).view(pa.timestamp("s"))
     nested = pa.StructArray.from_arrays([far], names=["when"])
-    with pytest.raises(InputError, match=r"a value of struct<when: timestamp\[s\]> can not be read: "):
+    with pytest.raises(InputError, match=r"a value of struct<when: timestamp\[s\]> cannot be read: "):
         literals(nested)

@@ -86,6 +86,10 @@ def _decontaminate() -> None:
     _lines("test.jsonl", [{"question": _QUESTION}])
 
 
+def _containment() -> None:
+    _articles("texts.jsonl")
+
+
 def _news() -> None:
     for number in range(2):
         _articles(f"news/{number}.jsonl", number)
@@ -138,6 +142,7 @@ def _run_an_index() -> None:
 
 _SETTINGS: dict[str, Callable[[], None]] = {
     "README.md": _readme,
+    "docs/containment.md": _containment,
     "docs/decontaminate.md": _decontaminate,
     "docs/items.md": _pictures,
     "docs/large-collections.md": _large_collections,

@@ -137,7 +137,7 @@ def test_what_exists_is_replaced_only_on_request(docs: pa.Table, tmp_path: Path)
     assert path.read_text() == "precious"
     result.save(path, overwrite=True)
     assert path.read_text().splitlines()[0].replace('"', "") == "a,b,similarity"
-    with pytest.raises(lookalike.OptionError, match=r"pairs\.xlsx: the ending says what to write"):
+    with pytest.raises(lookalike.OptionError, match=r"pairs\.xlsx: the ending decides the format"):
         result.save(tmp_path / "pairs.xlsx")
     assert [each.name for each in tmp_path.iterdir()] == ["pairs.csv"]
 
@@ -322,7 +322,7 @@ def test_annotated_clusters_have_the_numbers_of_the_clusters_table(tmp_path: Pat
 
 
 def test_annotations_are_of_documents() -> None:
-    with pytest.raises(lookalike.OptionError, match="it does not go with unit='line'"):
+    with pytest.raises(lookalike.OptionError, match="cannot be combined with unit='line'"):
         lookalike.dedup(["a\nb"], unit="line").save("never.jsonl", annotate=True)
 
 
@@ -356,9 +356,9 @@ def test_all_rows_with_what_became_of_them() -> None:
         {"text": "a b c", "n": 3, "cluster": 0, "cluster_size": 3, "duplicate_of": 0, "similarity": 1.0},
         {"text": "A B C!", "n": 4, "cluster": 0, "cluster_size": 3, "duplicate_of": 0, "similarity": 1.0},
     ]
-    with pytest.raises(InputError, match="the rows have a column 'cluster' already"):
+    with pytest.raises(InputError, match="the rows already have a column 'cluster'"):
         _ = lookalike.dedup(table.rename_columns(["text", "cluster"])).annotated
-    with pytest.raises(OptionError, match="annotate tells of whole documents"):
+    with pytest.raises(OptionError, match="annotate works on whole documents"):
         _ = lookalike.dedup(table, unit="line").annotated
 
 

@@ -60,11 +60,11 @@ def test_a_small_run_and_a_run_folder_have_the_same(tmp_path: Path) -> None:
 
 
 def test_what_they_do_not_go_with() -> None:
-    with pytest.raises(OptionError, match="min_words is about paragraphs and lines"):
+    with pytest.raises(OptionError, match="min_words needs unit"):
         lookalike.dedup(["a"], min_words=3)
     with pytest.raises(OptionError, match="min_count is 1"):
         lookalike.dedup(["a"], min_count=1)
-    with pytest.raises(OptionError, match="min_count is about repeats inside the input"):
+    with pytest.raises(OptionError, match="min_count cannot be combined with only_against"):
         lookalike.dedup(["a"], against=["a"], only_against=True, min_count=3)
 
 

@@ -98,7 +98,7 @@ def test_a_token_is_sent_and_its_refusal_is_told(guarded: Server, kind: Any) -> 
         index.replace("mine", "a text that was put there by a client with a token")
     with kind(guarded.address, token=READ) as index:
         assert "mine" in index
-        with pytest.raises(ServerError, match="this token may read, not write") as error:
+        with pytest.raises(ServerError, match="this token allows reading only") as error:
             index.remove("mine")
         assert error.value.code == "forbidden"
     with kind(guarded.address) as index, pytest.raises(ServerError, match="the token is missing"):

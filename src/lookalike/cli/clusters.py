@@ -14,10 +14,10 @@ __all__ = ["clusters"]
 
 @command(ClustersCommand)
 def clusters(**given: Unpack[ClustersCommand]) -> None:
-    """Group similar items: `cluster`, `size`, `id`, `kept` (the item that stands for it) and `similarity` to it.
+    """Group similar items: `cluster`, `size`, `id`, `kept` (its representative) and `similarity` to that.
 
-    Without -o the largest clusters are shown on the screen. -o FILE writes all, -o FOLDER also a report to look at
-    (`report.html`); if that is interrupted, `--resume` goes on.
+    Without -o it shows the largest clusters. -o FILE writes all of them, -o FOLDER also a report (`report.html`).
+    `--resume` continues an interrupted run.
 
     Example: lookalike clusters news.parquet --id url --keep longest -o clusters.parquet
     """

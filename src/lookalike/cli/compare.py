@@ -18,7 +18,7 @@ __all__ = ["compare"]
 
 @command(CompareCommand)
 def compare(**given: Unpack[CompareCommand]) -> None:
-    """The similarity of two files, or of two items of a run or a collection, with what they share.
+    """Compare two files, or two items of a run or a collection, side by side.
 
     Example: lookalike compare LICENSE other/LICENSE, or lookalike compare --of run 17 4711
     """

@@ -20,13 +20,13 @@ __all__ = ["dedup"]
 
 @command(DedupCommand)
 def dedup(**given: Unpack[DedupCommand]) -> None:
-    """Remove near-duplicates. -o FILE writes the kept rows; -o FOLDER also what was removed, for what, and why.
+    """Remove near-duplicates. -o FILE writes the rows that are kept; -o FOLDER also writes what was removed, and why.
 
     With --unit span:50 it is runs of at least 50 words that go wherever they stand again, word for word.
 
     The folder holds `kept/` (the input files without their near-duplicates, in their own format, all columns),
     `removed.parquet` (`id`, `kept`, `similarity`), `pairs.parquet`, `clusters.parquet`, `report.html` and
-    `report.json`. If it is interrupted, `--resume` goes on.
+    `report.json`. `--resume` continues an interrupted run.
 
     Example: lookalike dedup 'crawl/*.parquet' -o run
     """

@@ -101,7 +101,7 @@ class _Commands(PlainGroup):
 app = typer.Typer(
     name="lookalike",
     cls=_Commands,
-    help="Find similar items: remove near-duplicates, list similar pairs and clusters. Matches are verified exactly.",
+    help="Find similar items: remove near-duplicates, list similar pairs, group them. Every match is verified exactly.",
     epilog="Start with: lookalike demo",
     no_args_is_help=True,
     rich_markup_mode=_MARKUP,

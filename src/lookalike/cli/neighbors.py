@@ -18,7 +18,7 @@ __all__ = ["neighbors"]
 def neighbors(**given: Unpack[NeighborsCommand]) -> None:
     """Find the k nearest items of each query: the columns `query`, `rank`, `id`, and `similarity` or `distance`.
 
-    Without -o the neighbours of the first queries are shown on the screen.
+    Without -o it shows the neighbours of the first queries.
 
     Example: lookalike neighbors base.npy --queries queries.npy -k 10 -o nearest.parquet
     """

@@ -14,12 +14,12 @@ __all__ = ["pairs"]
 
 @command(PairsCommand)
 def pairs(**given: Unpack[PairsCommand]) -> None:
-    """List every pair of similar items: the columns `a`, `b` and `similarity`, each pair once, sorted.
+    """List all pairs of similar items, sorted, in the columns `a`, `b` and `similarity`.
 
-    With --against they are pairs of an item of the input (`a`) and one of the other collection (`b`).
+    With --against, `a` is an item of the input and `b` one of the other collection.
 
-    Without -o the most similar pairs are shown on the screen. -o FILE writes all, -o FOLDER also a report to look at
-    (`report.html`); if that is interrupted, `--resume` goes on.
+    Without -o it shows the most similar pairs. -o FILE writes all of them, -o FOLDER also a report (`report.html`).
+    `--resume` continues an interrupted run.
 
     Example: lookalike pairs docs.jsonl --id id -t 0.8 -o pairs.parquet
     """

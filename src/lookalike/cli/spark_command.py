@@ -29,7 +29,7 @@ __all__ = ["run_on_cluster"]
 
 # Options of one machine, and what to do instead.
 _REFUSED = {
-    "workdir": "name a folder that all machines reach with --work",
+    "workdir": "give a folder that all machines can reach with --work",
     "memory": "Spark decides the memory of executors",
     "threads": "Spark decides the cores of tasks",
     "limit": "give it fewer files",

@@ -26,11 +26,11 @@ _SCORE = 8
 
 @command(TuneCommand)
 def tune(**given: Unpack[TuneCommand]) -> None:
-    """Propose a shingle and a threshold for a collection, with the reason, and show pairs, most similar first.
+    """Propose a shingle and a threshold for a collection, say why, and show pairs of all similarities.
 
-    With --truth it tells precision, recall and F1, and proposes what agrees best.
+    With --truth it reports precision, recall and F1, and proposes the best threshold.
 
-    -o writes the pairs that are shown, with what they are made of; --report a page with all of it.
+    -o writes the pairs that it shows, with their texts; --report writes a page with everything.
 
     Example: lookalike tune records.jsonl --id id --truth gold.tsv
     """

@@ -369,9 +369,7 @@ class RedisStore:
         return answer
 
     def _gone(self) -> UnavailableError:
-        return UnavailableError(
-            f"the index at {self.name} is not there any more: Redis has lost it, or it was made anew"
-        )
+        return UnavailableError(f"the index at {self.name} no longer exists: Redis has lost it, or it was made anew")
 
     def _check_writable(self) -> None:
         if self.readonly:

@@ -145,7 +145,7 @@ def bag_column(values: Sequence[Mapping[Any, Any] | None], place: Callable[[str]
     """Dicts from elements (integers or strings) to weights, one for each item, None for a null.
 
     Raises:
-        InputError: with the item that holds another kind of element than those before, or a weight that is no number.
+        InputError: with the item that holds another kind of element than those before, or no number as weight.
     """
     elements: list[Any] = []
     weights: list[Any] = []

@@ -41,7 +41,7 @@ def open_inputs(inputs: list[str], reading: InputOptions) -> Source:
 
         for option in ("edges", "format", "delimiter"):
             if getattr(reading, option) is not None:
-                raise OptionError(f"{option} (--{option}) does not go with pictures (--images)")
+                raise OptionError(f"{option} (--{option}) cannot be combined with pictures (--images)")
 
         return open_images(
             list(inputs), features=reading.features or "pixels", size=reading.size, threads=reading.threads,
@@ -49,7 +49,7 @@ def open_inputs(inputs: list[str], reading: InputOptions) -> Source:
         )  # fmt: skip
     for option in ("features", "size"):
         if getattr(reading, option) is not None:
-            raise OptionError(f"{option} (--{option}) is for pictures: give their folder with --images")
+            raise OptionError(f"{option} (--{option}) is for pictures: add --images FOLDER")
     source = open_files(
         inputs, format=reading.format, delimiter=reading.delimiter, skip_bad=reading.skip_bad,
         limit=reading.limit, batch_bytes=reading.batch_bytes,
@@ -57,7 +57,7 @@ def open_inputs(inputs: list[str], reading: InputOptions) -> Source:
     )  # fmt: skip
     if reading.edges is None:
         if reading.undirected:
-            raise OptionError("undirected goes with edges: say which columns they are in with --edges FROM,TO")
+            raise OptionError("undirected needs edges: name their columns with --edges FROM,TO")
         return source
     return edges_of(source, reading.edges, reading)
 

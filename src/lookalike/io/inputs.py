@@ -87,6 +87,6 @@ def _paths(items: Any) -> list[str] | None:
     if isinstance(items, list | tuple) and any(isinstance(item, Path) for item in items):
         odd = next((item for item in items if not isinstance(item, Path)), None)
         if odd is not None:
-            raise InputError(f"items: a list of paths must hold nothing else; not {odd!r}")
+            raise InputError(f"items: a list of paths must hold paths only, not {odd!r}")
         return [os.fspath(item) for item in items]
     return None

@@ -148,7 +148,7 @@ def python_values(array: pa.Array) -> list[Any]:
                 return list(array.to_pylist())
         return list(array.cast(_python_type(array.type), safe=False).to_pylist())
     except (ArithmeticError, ValueError, pa.ArrowException) as error:
-        raise InputError(f"a value of {array.type} can not be read: {reason(error)}") from error
+        raise InputError(f"a value of {array.type} cannot be read: {reason(error)}") from error
 
 
 def _python_type(type: Any) -> Any:

@@ -83,7 +83,7 @@ def open_collection(source: Source, against: Source | None, config: Config) -> C
         }
         for name, given in told.items():
             if given:
-                raise OptionError(f"{name} goes with another collection: name it with against (--against)")
+                raise OptionError(f"{name} needs another collection: give it with against (--against)")
         return Collection(items)
     # What only tells the run's own items apart need not be there; a name that was given for it must be.
     here = against.schema().names
@@ -97,10 +97,10 @@ def open_collection(source: Source, against: Source | None, config: Config) -> C
     other = replace(config, report_by=None, id=own_id, columns=config.against_columns)
     references = open_items(against, other)
     if references.form != items.form:
-        raise InputError(f"the items are {items.form}, and those to compare against are {references.form}")
+        raise InputError(f"the items are {items.form}, and those to compare with are {references.form}")
     if references.dimensions != items.dimensions:
         raise InputError(
-            f"the items have {items.dimensions} components, and those to compare against have {references.dimensions}"
+            f"the items have {items.dimensions} components, and those to compare with have {references.dimensions}"
         )
     return Collection(items, references)
 

@@ -199,7 +199,7 @@ def open_items(source: Source, config: Config) -> Items:
     columns = columns or (_guess_column(source, config),)
     for name in [*columns, *(name for name in (config.id, config.group_by, config.report_by) if name)]:
         if (found := schema.names.count(name)) > 1:
-            raise InputError(f"column {name!r} is there {found} times{_where(source)}: which of them is meant?")
+            raise InputError(f"column {name!r} occurs {found} times{_where(source)}: rename all but one")
         if not found:
             raise _nothing(source) or InputError(
                 f"there is no column {name!r}{_where(source)}; the columns are {shown(schema.names)}"
@@ -262,7 +262,7 @@ def _nothing(source: Source, column: str | None = None) -> InputError | None:
     if column is not None and all(
         batch.rows.column(0).null_count == len(batch.rows) for batch in source.batches([column])
     ):
-        return InputError(f"column {column!r}{_where(source)} holds nothing but nulls")
+        return InputError(f"column {column!r}{_where(source)} holds only nulls")
     return None
 
 
@@ -373,7 +373,7 @@ def _guess_column(source: Source, config: Config) -> str:
         # It is the column, and what it holds is not for this measure.
         _form(source, holding[0], config)
     raise OptionError(
-        f"which column holds the items? Say it with column (--column); the columns are {shown(schema.names)}"
+        f"which column holds the items? Name it with column (--column); the columns are {shown(schema.names)}"
     )
 
 

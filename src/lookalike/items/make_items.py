@@ -74,7 +74,7 @@ def make_items(
 
 
 def _column(rows: pa.RecordBatch, name: str) -> pa.Array:
-    """A column of the batch; one that holds nothing but nulls is text."""
+    """A column of the batch; one that holds only nulls is text."""
     column = rows.column(rows.schema.get_field_index(name))
     return column.cast(pa.large_string()) if pa.types.is_null(column.type) else column
 

@@ -242,7 +242,7 @@ def _compact(lists: pa.Array, absent: BoolArray) -> tuple[pa.Array, I64Array]:
 
 
 def _weights(loads: pa.Array, offsets: I64Array, present: BoolArray, bad: dict[int, str], negative: bool) -> F64Array:
-    """The weights as float64; rows with one that can not be are bad."""
+    """The weights as float64; rows with one that cannot be are bad."""
     weights: F64Array = number_buffer(loads, "the weights of bags").astype(np.float64)
     nulls = missing(loads)
     fine = np.isfinite(weights) if negative else (weights >= 0) & (weights < np.inf)

@@ -1,6 +1,6 @@
 """Vectors that the user brings: rows of numbers to float32 or to packed bits, and what is wrong with some of them.
 
-A null row is absent. A row that can not be compared with the others (another number of components, NaN, infinity, a
+A null row is absent. A row that cannot be compared with the others (another number of components, NaN, infinity, a
 null among its components) is told in `bad`, and is then absent, too: zeros stand in its place, so that the rows of a
 batch keep their numbers and nothing after this step meets a NaN.
 

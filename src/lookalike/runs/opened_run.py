@@ -71,11 +71,13 @@ class Run:
         """Open the folder of a finished run; raises `InputError` for anything else."""
         folder = Path(path).expanduser()
         if not folder.is_dir():
-            raise InputError(f"{folder}: no such folder" if not folder.exists() else f"{folder} is a file, no run")
+            raise InputError(
+                f"{folder}: no such folder" if not folder.exists() else f"{folder} is a file, not a run folder"
+            )
         if not (folder / RUN).is_file() or not (folder / REPORT).is_file():
             if (folder / _MARK).is_file():
                 raise InputError(f"{folder} holds an unfinished run: finish it with --resume first")
-            raise InputError(f"{folder} is no folder of a run: there is no {RUN} in it; -o FOLDER makes one")
+            raise InputError(f"{folder} is not a run folder: it has no {RUN}; -o FOLDER creates one")
         if (folder / _WORK / RUN).is_file():
             raise InputError(f"{folder} holds an unfinished run: finish it with --resume first")
         description = _read(folder / RUN, sealed=True)
@@ -189,7 +191,7 @@ class Run:
         if self.id is not None and len(values):
             return self._items.find(self.id, values)
         if len(values) and not pa.types.is_integer(values.type):
-            raise InputError(f"{self.path} has no column of ids: its ids are the numbers of rows")
+            raise InputError(f"{self.path} has no id column: its ids are row numbers")
         rows: I64Array = values.cast(pa.int64()).to_numpy(zero_copy_only=False)
         return rows
 
@@ -212,7 +214,7 @@ class Run:
             raise InputError(f"{self.path} has no table {name!r}; it has {', '.join(self.tables)}")
         file = self.path / f"{name}.parquet"
         if not _files_of(file):
-            raise InputError(f"{file} is not there any more")
+            raise InputError(f"{file} no longer exists")
         return file
 
     def _told(self, name: str) -> str:
@@ -229,7 +231,7 @@ class Run:
             return
         gone = next((file for file in files if not file.is_file()), None)
         if gone is not None:
-            raise InputError(f"{gone} is not there any more")
+            raise InputError(f"{gone} no longer exists")
         made = source if source["kind"] == "pictures" else source | {"kind": "rows", "skip_bad": False}
         formats = set() if source["kind"] in ("memory", "edges") else {each["format"] for each in self._files}
         formats = {"parquet"} if self._finished.get("engine") == "spark" else formats

@@ -230,7 +230,7 @@ class Dedup(_Result):
         for batch in self._found.items.source.batches():
             there = set(batch.rows.schema.names) & set(added.schema.names)
             if there:
-                raise InputError(f"the rows have a column {min(there)!r} already: rename it before they are annotated")
+                raise InputError(f"the rows already have a column {min(there)!r}: rename it before annotating")
             more = added.rows(batch.first, batch.rows.num_rows)
             fields = [*batch.rows.schema, *more.schema]
             parts.append(pa.Table.from_arrays([*batch.rows.columns, *more.columns], schema=pa.schema(fields)))
@@ -240,7 +240,7 @@ class Dedup(_Result):
         """What is added to each row where all rows stay."""
         unit = self._found.config.unit
         if unit != "document":
-            raise OptionError(f"annotate tells of whole documents: it does not go with unit={unit!r}")
+            raise OptionError(f"annotate works on whole documents and cannot be combined with unit={unit!r}")
         return annotation(self._found)
 
     def _edit(self, batch: Batch) -> Batch:

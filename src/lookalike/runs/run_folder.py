@@ -140,7 +140,7 @@ class RunFolder:
             return
         if unfinished or other is not None:
             raise OutputError(
-                f"{other or self.work_folder} holds an unfinished run: go on with --resume, "
+                f"{other or self.work_folder} holds an unfinished run: continue it with --resume, "
                 "or start again with --overwrite"
             )
         if ours:

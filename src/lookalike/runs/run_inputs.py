@@ -117,7 +117,7 @@ class RunInputs:
             return pa.table({})
         table = pa.concat_tables(parts, promote_options="permissive")
         if table.num_rows != len(wanted):
-            raise InputError(f"{self._path}: only {table.num_rows:,} of {len(wanted):,} rows are still in the inputs")
+            raise InputError(f"{self._path}: only {table.num_rows:,} of {len(wanted):,} rows are left in the inputs")
         return table.take(pa.array(place))
 
     def find(self, column: str, ids: pa.Array) -> I64Array:
@@ -132,7 +132,7 @@ class RunInputs:
         found = pc.index_in(ids, value_set=values)
         if found.null_count:
             lost = ids.filter(found.is_null())[0].as_py()
-            raise InputError(f"{self._path}: {lost!r} is no id of column {column!r} in the inputs of the run")
+            raise InputError(f"{self._path}: {lost!r} is not an id in column {column!r} of the inputs")
         rows: I64Array = found.to_numpy(zero_copy_only=False).astype(np.int64)
         return rows
 
@@ -181,7 +181,7 @@ class RunInputs:
         """Where a file is, if it is still the one that the run read."""
         name = str(file["name"])
         if name == "-":
-            raise InputError(f"the items of {self._path} came from standard input, and are not there any more")
+            raise InputError(f"the items of {self._path} came from standard input and cannot be read again")
         if "told" in file:
             archive = self._source["archives"].get(name)
             if archive is not None and "://" not in archive:
@@ -194,7 +194,7 @@ class RunInputs:
         places = [Path(os.path.normpath(self._place / (self._source["folder"] or "") / given)), given]
         path = next((place for place in places if place.is_file()), None)
         if path is None:
-            raise InputError(f"{name} is not there any more, from which {self._path} was made (looked for {places[0]})")
+            raise InputError(f"{name}, an input of {self._path}, no longer exists (looked for {places[0]})")
         stat = path.stat()
         same = file["time"] in (None, stat.st_mtime_ns) and file["size"] == stat.st_size
         if not same or ("checksum" in file and checksum(path) != file["checksum"]):
@@ -202,7 +202,7 @@ class RunInputs:
         return str(path)
 
     def _changed(self, name: str) -> InputError:
-        return InputError(f"{name} has changed since {self._path} was made: its rows may be other ones now")
+        return InputError(f"{name} has changed since {self._path} was made, so its rows may differ")
 
 
 def _taken(source: Source, rows: I64Array) -> Iterator[pa.Table]:

@@ -239,7 +239,7 @@ class Nearest:
         if measure_named(self.measure).scaled:
             zero = np.flatnonzero(~vectors.any(axis=1))
             if len(zero):
-                raise InputError(f"row {zero[0]} of the {what} is zero: it has no direction, and so no cosine")
+                raise InputError(f"row {zero[0]} of the {what} is zero: it has no direction, so no cosine")
         return vectors
 
 
@@ -285,9 +285,7 @@ def _vectors(values: ArrayLike, what: str) -> F32Array:
     """A C-contiguous float32 array of vectors, all of them numbers."""
     array = np.asarray(values)
     if array.ndim != 2 or array.shape[1] == 0:
-        raise InputError(
-            f"the {what} are an array of shape {array.shape}: rows of numbers, one vector each, are needed"
-        )
+        raise InputError(f"the {what} are an array of shape {array.shape}: one vector per row is needed")
     if array.dtype.kind not in "fiu":
         raise InputError(f"the {what} are of type {array.dtype}: numbers are needed")
     with np.errstate(over="ignore"):

@@ -132,7 +132,7 @@ def read_items(
             for row in sorted(wrong)[: _SHOWN - len(examples)]:
                 examples.append(f"{describe(items.source, int(batch.rows[row]))}: the item {wrong[row]}")
                 if not config.skip_bad:
-                    raise InputError(f"{examples[0]}; skip_bad=True (--skip-bad) counts such items and leaves them out")
+                    raise InputError(f"{examples[0]}; skip_bad=True (--skip-bad) skips and counts such items")
             bad += len(wrong)
             gathered.add(found, there)
             present.append(there)

@@ -81,7 +81,7 @@ class Access:
             what = "wrong" if given else "missing"
             raise RequestError(401, "unauthorized", f"the token is {what}: send Authorization: Bearer …", _CHALLENGE)
         if needs == "write" and "write" not in scopes:
-            raise RequestError(403, "forbidden", "this token may read, not write")
+            raise RequestError(403, "forbidden", "this token allows reading only")
 
     def _check_host(self, host: bytes) -> None:
         name = host.decode("latin-1").lower()

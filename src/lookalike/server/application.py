@@ -210,11 +210,11 @@ def _replaces(scope: Any) -> bool:
     given = parse_qs(scope["query_string"].decode("latin-1"), keep_blank_values=True)
     word = given.pop("replace", ["true"])[-1]
     if given or word not in ("true", "false"):
-        raise RequestError(400, "invalid-option", "the address takes ?replace=true or ?replace=false, and nothing else")
+        raise RequestError(400, "invalid-option", "the address accepts only ?replace=true or ?replace=false")
     return bool(word == "true")
 
 
 def _of_starlette(error: HTTPException) -> RequestError:
     if error.status_code == 405:
-        return RequestError(405, "method", "the address does not take this method", dict(error.headers or {}))
-    return RequestError(error.status_code, "not-found", "there is nothing at this address: see /docs")
+        return RequestError(405, "method", "the address does not accept this method", dict(error.headers or {}))
+    return RequestError(error.status_code, "not-found", "unknown address: see /docs")

@@ -160,7 +160,7 @@ def _checked_item(item: Any, most: int) -> Any:
     elif type(item) is dict:
         for weight in item.values():
             if type(weight) not in (int, float) or not _is_finite(weight):
-                raise InputError("the item has a weight that is no number")
+                raise InputError("the item has a weight that is not a number")
         size = sum(_element_size(each) + _NUMBER for each in item)
     else:
         raise InputError("the item is neither a text, nor a list of elements or numbers, nor a dict of weights")

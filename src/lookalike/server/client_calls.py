@@ -104,7 +104,7 @@ class Call:
         try:
             told = json.loads(body)
         except ValueError:
-            raise ServerError(f"the server answered {status}, and not with JSON: is it lookalike's?") from None
+            raise ServerError(f"the server answered {status} without JSON: is it a lookalike server?") from None
         if status == 200:
             return self.read(told)
         if status == 404 and self.id is not None:

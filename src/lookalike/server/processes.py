@@ -135,7 +135,7 @@ class _Child:
         """How it ended."""
         code = await self.process.wait()
         how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
-        return f"{self.name} (process {self.process.pid}) {how}: the server ends, and has to be started again"
+        return f"{self.name} (process {self.process.pid}) {how}: the server stops: start it again"
 
     def tell_to_end(self) -> None:
         """Let it finish and leave."""

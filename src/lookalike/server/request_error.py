@@ -24,7 +24,7 @@ CODES = {
     "unauthorized": "there is no token, or a wrong one",
     "forbidden": "the token may read and not write, or the server is addressed by a name that is not its own",
     "not-found": "there is no such item, or no such address",
-    "method": "the address does not take this method",
+    "method": "the address does not accept this method",
     "timeout": "the request did not arrive in time",
     "exists": "there is an item with this id already",
     "too-large": "the body, the item or the batch is larger than allowed",

@@ -99,7 +99,7 @@ class Behind:
         """End after what is being done, and forget the rest."""
         try:
             self._end()
-        finally:  # after Ctrl-C, too: what is being done can not be broken off
+        finally:  # after Ctrl-C, too: what is being done cannot be broken off
             self._end()
             for _ in self._threads:
                 self._crew.give_back()

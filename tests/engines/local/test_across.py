@@ -133,7 +133,7 @@ def test_the_other_collection_may_have_other_columns(tmp_path: Path) -> None:
 def test_what_needs_another_collection_is_refused_without_one(tmp_path: Path) -> None:
     given: dict[str, Any] = {"within": True, "against_column": "text", "against_id": "id"}
     for name, value in given.items():
-        with pytest.raises(OptionError, match=f"^{name} goes with another collection"):
+        with pytest.raises(OptionError, match=f"^{name} needs another collection"):
             lookalike.pairs(["a b"], **{name: value})
     lookalike.Index.create(tmp_path / "seen.idx").close()
     with pytest.raises(OptionError, match="against names an index, of which pairs are not listed"):

@@ -148,7 +148,7 @@ def test_an_interrupted_run_does_not_count_again(tmp_path: Path) -> None:
     ("options", "message"),
     [
         ({"weights": "tfidf"}, "weights is 'tfidf': it must be one of tf-idf, bm25, count"),
-        ({"weights": "bm25"}, "weights go with a measure that weighs"),
+        ({"weights": "bm25"}, "weights need a weighted measure"),
         ({"max_share": 0}, "max_share is 0: it must be above 0 and below 1"),
         ({"max_share": 0.5, "exact": True}, "exact cannot be combined with html or max_share"),
         ({"html": True, "unit": "line"}, "html takes whole pages and cannot be combined with unit='line'"),

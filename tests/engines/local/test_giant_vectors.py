@@ -146,7 +146,7 @@ def test_the_certificate_says_that_items_were_led() -> None:
     x = vectors(15)
     certificate = lookalike.dedup(x, measure="cosine", threshold=0.9, **BANDS).report["certificate"]
     assert "their items were compared with a few leaders only" in certificate["statement"]
-    assert any("items of giant lists were compared with leaders" in note for note in certificate["notes"])
+    assert any("in very large buckets compared with a few leaders only" in note for note in certificate["notes"])
     assert certificate["left"]["items"] == 0
 
 

@@ -142,7 +142,7 @@ def test_people_are_warned_of_items_that_were_made_to_collide(forged: str, tmp_p
         ([[0.5, 1.0]], {}, "verify=text is for the Jaccard similarity and containment of text and sets"),
         (["a"], {"measure": "weighted-jaccard"}, "verify=text is for the Jaccard similarity and containment"),
         (["a"], {"max_share": 0.5}, "verify=text cannot be combined with max_share, because it compares all tokens"),
-        (["a"], {"exact": True, "normalize": "digits", "bands": 2, "rows": 2}, "exact finds identical items only"),
+        (["a"], {"exact": True, "normalize": "digits", "bands": 2, "rows": 2}, "exact matches identical items only"),
     ],
 )
 def test_it_is_for_text_and_sets(items: Any, options: dict[str, Any], message: str) -> None:

@@ -197,7 +197,7 @@ def test_with_several_files_file_and_row_stand_beside_the_running_number(tmp_pat
 
 
 def test_too_many_pairs_are_refused_with_what_to_do_instead() -> None:
-    with pytest.raises(lookalike.OptionError, match=r"there are 45 pairs, more than max_pairs = 44: ask for clusters"):
+    with pytest.raises(lookalike.OptionError, match=r"there are 45 pairs, more than max_pairs = 44: use clusters"):
         lookalike.pairs([{1}] * 10, max_pairs=44).table  # noqa: B018
     assert len(lookalike.pairs([{1}] * 10, max_pairs=45)) == 45
 
@@ -234,8 +234,8 @@ def test_row_groups_that_threads_could_not_share_stand_in_the_report(tmp_path: P
     assert result.report["undivided_groups"] == (threads > 1)
     said = [line for line in result.report["warnings"] if "row group" in line]
     assert said == (threads > 1) * [
-        "decoded by one thread: 1 large row group of lists, of times or at an address; smaller ones are shared by all "
-        "threads"
+        "slow to read: 1 large row group of lists, of times or at an address decoded by one thread; write smaller row "
+        "groups"
     ]
 
 

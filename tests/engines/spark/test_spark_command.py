@@ -59,7 +59,7 @@ def test_dedup_writes_the_run_folder_of_the_local_engine(
     assert command(monkeypatch, *on_spark) == 1
     assert "use --overwrite" in capfd.readouterr().err
     assert command(monkeypatch, *on_spark, "--resume") == 0
-    assert "nothing left to do" in capfd.readouterr().err
+    assert "nothing to do" in capfd.readouterr().err
 
 
 def test_pairs_go_to_an_address(

@@ -93,7 +93,7 @@ def test_what_is_not_supported_is_refused(spark: SparkSession) -> None:
     frame = spark.createDataFrame([("a b",)], "text string")
     refused: dict[str, dict[str, Any]] = {
         "against is a str: on Spark it is a DataFrame": {"against": "seen.idx"},
-        "add is about an index": {"add": True},
+        "add needs an index": {"add": True},
         "unit": {"unit": "line"},
         "report_by": {"report_by": "text"},
         "keep is a function": {"keep": len},

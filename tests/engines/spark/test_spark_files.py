@@ -89,7 +89,7 @@ def test_what_cannot_be_read_is_refused(spark: SparkSession, tmp_path: Path) -> 
     (tmp_path / "b.csv").write_text("text\na\n")
     for addresses, of, kind, message in (
         (["-"], None, OptionError, "standard input is on one machine"),
-        ([str(tmp_path / "**")], None, OptionError, "Spark knows no"),
+        ([str(tmp_path / "**")], None, OptionError, "Spark does not support"),
         ([str(tmp_path)], "npy", OptionError, "Spark reads parquet, jsonl"),
         ([str(tmp_path)], None, InputError, "there are csv and jsonl files"),
         ([str(tmp_path / "none")], None, lookalike.LookalikeError, "Path does not exist"),

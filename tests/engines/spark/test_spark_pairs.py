@@ -104,7 +104,7 @@ def test_ids_are_whole_numbers_or_text(spark: SparkSession) -> None:
 def test_a_cluster_needs_a_folder_for_its_work(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     frame = spark.createDataFrame([("a b",)], "text string")
     monkeypatch.setattr("pyspark.sql.conf.RuntimeConfig.get", lambda *_: "spark://somewhere:7077")
-    with pytest.raises(OptionError, match="name a folder that all machines reach"):
+    with pytest.raises(OptionError, match="give a folder that all machines can reach"):
         lookalike.spark.pairs(frame)
 
 

@@ -62,5 +62,5 @@ def test_a_killed_run_goes_on_from_its_last_stage(
 
 
 def test_resume_needs_a_folder(spark: SparkSession) -> None:
-    with pytest.raises(OptionError, match="name that with work"):
+    with pytest.raises(OptionError, match="give it with work"):
         lookalike.spark.pairs(spark.createDataFrame([("a b",)], "text string"), resume=True)

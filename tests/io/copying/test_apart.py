@@ -30,8 +30,8 @@ NONE = Inputs()
 @pytest.mark.parametrize(
     ("own", "other", "output", "work", "message"),
     [
-        (OWN, NONE, "data/a.jsonl", None, "data/a.jsonl is an input too"),
-        (OWN, NONE, "link/a.jsonl", None, "link/a.jsonl is an input too"),
+        (OWN, NONE, "data/a.jsonl", None, "data/a.jsonl is also an input"),
+        (OWN, NONE, "link/a.jsonl", None, "link/a.jsonl is also an input"),
         (FOLDER, NONE, "data/run", None, "data/run lies in the input folder data: write somewhere else"),
         (FOLDER, NONE, "link/run", None, "link/run lies in the input folder data"),
         (FOLDER, NONE, "data", None, "data lies in the input folder data"),
@@ -42,14 +42,14 @@ NONE = Inputs()
         (OWN, NONE, "link", None, "the input data/a.jsonl lies in the output folder link"),
         (OWN, OTHER, "other/run", None, "other/run lies in the input folder other"),
         (OWN, Inputs(["other/c.jsonl"], ["other/c.jsonl"]), "other", None, "the input other/c.jsonl lies in"),
-        (FOLDER, OWN, "run", None, "data/a.jsonl is an input and in the other collection, too"),
-        (OWN, Inputs(["link/a.jsonl"], ["link/a.jsonl"]), "run", None, "link/a.jsonl is an input and in the other"),
+        (FOLDER, OWN, "run", None, "data/a.jsonl is also in the other collection"),
+        (OWN, Inputs(["link/a.jsonl"], ["link/a.jsonl"]), "run", None, "link/a.jsonl is also in the other"),
         (Inputs(["data/**/*.jsonl"], ["data/a.jsonl"]), NONE, "data/run", None, "run lies where the pattern data/"),
         (Inputs(["*/*/*.jsonl"], ["data/sub/b.jsonl"]), NONE, "run", None, "run lies where the pattern"),
         (FOLDER, NONE, "run", "data/w", "the work folder data/w lies in the input folder data: choose another"),
         (OWN, NONE, "run", "link", "the input data/a.jsonl lies in the work folder link"),
-        (OWN, NONE, "run", "run/w", "the work folder run/w and the output run lie inside one another"),
-        (OWN, NONE, "w/run", "w", "the work folder w and the output w/run lie inside one another"),
+        (OWN, NONE, "run", "run/w", "the work folder run/w and the output run are inside each other"),
+        (OWN, NONE, "w/run", "w", "the work folder w and the output w/run are inside each other"),
         (OWN, OTHER, None, "other/w", "the work folder other/w lies in the input folder other"),
     ],
 )  # fmt: skip
@@ -85,5 +85,5 @@ def test_what_lies_side_by_side_is_allowed(own: Inputs, output: str, work: str |
 
 def test_a_hard_link_to_an_input_is_an_input(root: Path) -> None:
     (root / "same.jsonl").hardlink_to(root / "data" / "a.jsonl")
-    with pytest.raises(OptionError, match=r"same\.jsonl is an input too"):
+    with pytest.raises(OptionError, match=r"same\.jsonl is also an input"):
         check_apart(OWN, NONE, Path("same.jsonl"), None, is_folder=False)

@@ -295,7 +295,7 @@ def test_text_files_are_copied_as_they_are(docs: Path, tmp_path: Path) -> None:
         {"path": f"{docs}/a.txt", "text": "one\r\n"},
         {"path": f"{docs}/sub/b.txt.gz", "text": "two"},
     ]
-    with pytest.raises(OptionError, match="the ending says what to write"):
+    with pytest.raises(OptionError, match="the ending decides the format"):
         copy_rows(source, None, tmp_path / "out.txt")
 
 
@@ -320,7 +320,7 @@ def test_plain_lines(tmp_path: Path) -> None:
     assert read(tmp_path / "out.jsonl") == [{"text": "two"}]
     copy_rows(source, flags(2, 3, of=4), tmp_path / "edited.txt", edit=upper, edit_columns=["text"])
     assert (tmp_path / "edited.txt").read_bytes() == b"TWO\nLAST\n"
-    with pytest.raises(OptionError, match="lines hold one column"):
+    with pytest.raises(OptionError, match="lines have one column"):
         copy_rows(source, None, tmp_path / "no.txt", add=Extra.of(pa.table({"x": range(4)})))
 
 
@@ -374,7 +374,7 @@ def test_a_column_that_is_there_is_not_added(jsonl: Path, table_file: Path, tmp_
     add = Extra.of(pa.table({"text": range(100)}))
     for path in (jsonl, table_file):
         for destination in ("out.jsonl", "out.parquet", "kept"):
-            with pytest.raises(InputError, match=f"{path.name}: has a column 'text' already"):
+            with pytest.raises(InputError, match=f"{path.name}: already has a column 'text'"):
                 copy_rows(open_files([str(path)]), None, tmp_path / destination, add=add)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in"]
 

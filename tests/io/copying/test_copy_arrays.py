@@ -144,7 +144,7 @@ def test_what_arrays_can_not_hold_is_said(tmp_path: Path) -> None:
     out = tmp_path / "out.npy"
     add = Extra.of(pa.table({"cluster": range(10)}))
     for destination in (out, tmp_path / "run"):
-        with pytest.raises(OptionError, match=r"a.npy: arrays have no room for columns; write to .parquet or .arrow"):
+        with pytest.raises(OptionError, match=r"a.npy: arrays have no columns to add to: write to .parquet or .arrow"):
             copy_rows(a, KEEP, destination, add=add)
     copy_rows(a, KEEP, tmp_path / "out.parquet", add=add)
     assert pq.read_table(tmp_path / "out.parquet").column_names == ["vector", "cluster"]
@@ -152,7 +152,9 @@ def test_what_arrays_can_not_hold_is_said(tmp_path: Path) -> None:
         OptionError, match=r"b.npy is float64 with 2 columns and .*a.npy float64 with 3 columns: write to"
     ):
         copy_rows(open_files([str(tmp_path / "a.npy"), str(tmp_path / "b.npy")]), None, out)
-    with pytest.raises(OptionError, match=r"c.npz and others: archives do not go to one file; write to a folder"):
+    with pytest.raises(
+        OptionError, match=r"c.npz and others: archives cannot be combined into one file: write to a folder"
+    ):
         copy_rows(open_files([str(tmp_path / "*.npz")]), None, tmp_path / "out.npz")
     message = r"out.npy: only rows of .npy files go to .npy; use .parquet, .jsonl, .csv, .tsv or .arrow"
     with pytest.raises(OptionError, match=message):

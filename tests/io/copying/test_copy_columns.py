@@ -127,7 +127,7 @@ def test_a_name_that_is_taken_is_an_error_that_names_the_file(tmp_path: Path, en
         copy_rows(source, None, tmp_path / f"{number}{ending}")
     source = open_files([str(tmp_path / f"*{ending}")])
     add = Extra.of(pa.concat_tables([ADDED, ADDED]))
-    with pytest.raises(InputError, match=f"1{ending}: has a column 'similarity' already, which would be added"):
+    with pytest.raises(InputError, match=f"1{ending}: already has a column 'similarity', which would be added"):
         copy_rows(source, None, tmp_path / "out", add=add, threads=2)
     assert not (tmp_path / "out").exists()
 
@@ -139,7 +139,7 @@ def test_a_key_that_only_a_late_line_has_is_found(tmp_path: Path, monkeypatch: p
     lines = ['{"text": "a"}', '{"text": "cluster"}', '{"text": {"cluster": 1}}', '{"text": "b"}', '{"cluster": 1}']
     (tmp_path / "in.jsonl").write_text("\n".join(lines))
     source = open_files([str(tmp_path / "in.jsonl")])
-    with pytest.raises(InputError, match=r"in\.jsonl row 4: has 'cluster' already, which would be added"):
+    with pytest.raises(InputError, match=r"in\.jsonl row 4: already has 'cluster', which would be added"):
         copy_rows(source, None, tmp_path / "out", add=Extra.of(ADDED))
     keep = np.arange(5) < 4
     assert copy_rows(source, keep, tmp_path / "out", add=Extra.of(ADDED)).rows == 4

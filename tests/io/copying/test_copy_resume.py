@@ -119,7 +119,7 @@ def test_a_changed_input_leaves_whole_files_and_no_others(folder: Path, tmp_path
     source = open_files([str(folder)])
     list(source.batches(["id"]))
     pq.write_table(pa.table({"id": ["1"]}), folder / "sub" / "d.parquet")
-    with pytest.raises(InputError, match=r"d\.parquet has changed since this run first read it"):
+    with pytest.raises(InputError, match=r"d\.parquet has changed during the run"):
         copy_rows(source, KEEP, tmp_path / "kept", into=True, threads=2)
     assert not [name for name in written(tmp_path / "kept") if "d.parquet" in name]
 

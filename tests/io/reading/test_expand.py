@@ -89,8 +89,11 @@ def test_endings_are_read_without_regard_to_case(folder: Path) -> None:
         (["*.parquet"], "*.parquet: no file matches this pattern"),
         (["empty"], "empty: no data or text files in this folder"),
         (["b.jsonl", "./b.jsonl"], "./b.jsonl: given twice"),
-        (["b.jsonl", "README.md"], "README.md is a text file and b.jsonl is jsonl: read them apart or say --format"),
-        (["x.parquet.gz"], "x.parquet.gz: a parquet file inside gzip can not be read; unpack it first"),
+        (
+            ["b.jsonl", "README.md"],
+            "README.md is a text file and b.jsonl is jsonl: read them separately, or give --format",
+        ),
+        (["x.parquet.gz"], "x.parquet.gz: a parquet file inside gzip cannot be read: unpack it first"),
         (["memory://nope/x.jsonl"], "memory://nope/x.jsonl: no such file or folder"),
         (["memory://nope/*.jsonl"], "memory://nope/*.jsonl: no file matches this pattern"),
         (["nosuchthing://x"], "nosuchthing://x: protocol not known: nosuchthing"),
@@ -153,7 +156,7 @@ def test_strings_and_paths_are_places_and_lists_of_strings_are_texts(folder: Pat
     assert texts(open_source([Path("b.jsonl"), Path("a.jsonl.gz")])) == ["b.jsonl", "a.jsonl.gz"]
     assert texts(open_source(["b.jsonl"])) == ["b.jsonl"]
     assert open_source(["b.jsonl"]).files == ()
-    with pytest.raises(InputError, match="a list of paths must hold nothing else; not 'x'"):
+    with pytest.raises(InputError, match="a list of paths must hold paths only, not 'x'"):
         open_source([Path("b.jsonl"), "x"])
 
 

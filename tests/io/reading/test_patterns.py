@@ -58,9 +58,9 @@ def test_a_folder_behind_a_link_is_entered_once_by_its_own_name_if_it_has_one(tr
 def test_a_folder_of_pictures_says_how_to_read_them(tmp_path: Path) -> None:
     for name in ("a.png", "b.JPG", "c.gif"):
         (tmp_path / name).write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR")
-    with pytest.raises(InputError, match=r"holds pictures: give the folder with --images"):
+    with pytest.raises(InputError, match=r"holds pictures: use --images"):
         open_files([str(tmp_path)])
-    with pytest.raises(InputError, match=r"a.png: is a picture: give pictures with --images"):
+    with pytest.raises(InputError, match=r"a.png: is a picture: use --images"):
         open_files([str(tmp_path / "a.png")])
     with pytest.raises(InputError, match=r"a.png: is a picture"):
         open_files([f"{tmp_path}/*.png"])

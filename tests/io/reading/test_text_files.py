@@ -119,7 +119,7 @@ def test_compressed_texts_and_lines(tmp_path: Path, ending: str) -> None:
 def test_a_compressed_file_that_breaks_off(tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"a.jsonl{ending}"
     path.write_bytes(PACKERS[ending](b"".join(b'{"text": "%d"}\n' % i for i in range(9999)))[:-30])
-    with pytest.raises(InputError, match=rf"a.jsonl{ending}:1: .*; the rest of the file can not be read"):
+    with pytest.raises(InputError, match=rf"a.jsonl{ending}:1: .*; the rest of the file cannot be read"):
         list(open_files([str(path)]).batches(["text"]))
     source = open_files([str(path)], skip_bad=True)
     list(source.batches(["text"]))

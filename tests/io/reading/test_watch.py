@@ -22,8 +22,8 @@ from lookalike.io.reading.places import Place
 from lookalike.io.reading.watch import Watch, fingerprints
 from lookalike.io.source import Source
 
-CHANGED = r"has changed since this run first read it: start again, and let it be meanwhile"
-CHANGED_OR_GONE = f"({CHANGED}|: it is not there any more, since this run first read it)"
+CHANGED = r"has changed during the run: start again, and do not change it meanwhile"
+CHANGED_OR_GONE = f"({CHANGED}|: it was removed during the run)"
 FORMATS = ["a.parquet", "a.jsonl", "a.csv", "a.arrow", "a.npy", "a.txt"]
 
 

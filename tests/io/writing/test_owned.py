@@ -73,7 +73,7 @@ def test_a_file_of_somebody_can_not_be_claimed(tmp_path: Path) -> None:
         (folder.path / name).write_text("mine")
     (folder.path / "c").symlink_to("nowhere")
     for name in ("a", "b", "c"):
-        with pytest.raises(OutputError, match=r"is in the way and was not made by lookalike"):
+        with pytest.raises(OutputError, match=r"exists and was not made by lookalike"):
             folder.claim(["fine", name])
     assert OwnedFolder(folder.path, "run").look()
     assert folder.names == []
@@ -84,7 +84,7 @@ def test_a_file_of_somebody_can_not_be_claimed(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["../out", "/etc/out", "a/../../out", "..", ""])
 def test_a_name_that_leads_out_is_refused(tmp_path: Path, name: str) -> None:
     folder = begun(tmp_path / "run")
-    with pytest.raises(OutputError, match="would lie outside of"):
+    with pytest.raises(OutputError, match="would be outside of"):
         folder.claim([name])
 
 
@@ -158,7 +158,7 @@ def test_a_file_of_somebody_in_the_way_of_a_result_stays_until_it_is_moved(tmp_p
     put(folder, report="1", kept_a="1")
     (folder.path / "kept").mkdir()
     (folder.path / "kept" / "a").write_text("mine")
-    with pytest.raises(OutputError, match=r"kept/a is in the way and was not made by lookalike: move it, then go on"):
+    with pytest.raises(OutputError, match=r"kept/a exists and was not made by lookalike: move it, then go on"):
         folder.publish("report")
     (folder.path / "kept" / "a").rename(tmp_path / "a")
     again = OwnedFolder(folder.path, "run")
@@ -225,7 +225,7 @@ def test_a_move_that_is_killed_anywhere_ends_well_and_spares_what_came_in_betwee
         assert again.look()
         if then == "resume":
             if put_mine and (root / ".partial" / "kept" / "c").exists():
-                with pytest.raises(OutputError, match="kept/c is in the way"):
+                with pytest.raises(OutputError, match="kept/c exists and was not made"):
                     again.publish("report")
                 assert mine.read_text() == "mine"
                 mine.unlink()

@@ -160,7 +160,7 @@ def test_a_curve_without_points_is_drawn_once() -> None:
     report = rich_report() | {"curve": [], "certificate": {}}
     outline = shown(curve(report))
     assert outline.elements.count("figure") == 1
-    assert "measured points leave" not in outline.text
+    assert "measured points lie off" not in outline.text
 
 
 def test_clusters_show_the_kept_item_and_how_many_more_there_are() -> None:

@@ -417,7 +417,7 @@ class _Passing:
         """Count items that cannot be compared, where that is allowed."""
         messages = [f"{describe(part.source, int(batch.rows[row]))}: the item {why}" for row, why in bad[:_SHOWN]]
         if not self._skip_bad:
-            raise InputError(messages[0] + "; skip_bad=True (--skip-bad) counts such items and leaves them uncompared")
+            raise InputError(messages[0] + "; skip_bad=True (--skip-bad) skips and counts such items")
         self.bad += messages[: _SHOWN - len(self.bad)]
         if part is self._collection.items:
             self._counts.bad_items += len(bad)

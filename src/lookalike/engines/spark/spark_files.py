@@ -228,7 +228,7 @@ def check_addresses(addresses: Sequence[str], format: str | None) -> None:
         if each == "-":
             raise OptionError("standard input is on one machine: give Spark files, folders or patterns")
         if "**" in each:
-            raise OptionError(f"{each}: Spark knows no **; a folder stands for all files below it")
+            raise OptionError(f"{each}: Spark does not support **; give the folder to read all files below it")
 
 
 def _in_full(address: str) -> str:
@@ -249,9 +249,9 @@ def _format_of(names: Sequence[str]) -> str:
     """The one format that the files have by their endings; files without a known ending are left alone."""
     found = sorted({each for each in map(_ending_format, names) if each is not None})
     if not found:
-        raise InputError(f"{names[0]}: its ending tells no format; say what it is with --format")
+        raise InputError(f"{names[0]}: its ending does not show the format; give it with --format")
     if len(found) > 1:
-        raise InputError(f"there are {' and '.join(found)} files: choose one kind with --format")
+        raise InputError(f"there are {' and '.join(found)} files: choose one with --format")
     if found[0] not in _READ:
         raise InputError(f"{names[0]}: Spark reads {', '.join(FORMATS)} here, not {found[0]}: run it on one machine")
     return found[0]
@@ -259,7 +259,7 @@ def _format_of(names: Sequence[str]) -> str:
 
 def _check_listed(others: set[str]) -> None:
     if others:
-        raise InputError(f"{min(others)} was not there when the run began: run it when nothing is written any more")
+        raise InputError(f"{min(others)} appeared during the run: run again when all files are written")
 
 
 def _told(path: str, *, relative: bool) -> str:

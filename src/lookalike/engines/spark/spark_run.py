@@ -76,7 +76,7 @@ def run_on_spark(
     frame = given.frame if isinstance(given, SparkFiles) else given
     session = frame.sparkSession
     if resume and work is None:
-        raise OptionError("resume goes on with a run in its work folder: name that with work")
+        raise OptionError("resume needs the work folder of the run: give it with work")
     folder = _folder(session, work, _mark([given, *([] if against is None else [against])], config, verb, parts))
     carrier = SparkCarrier(session, folder, named=work is not None, resume=resume)
     with settings(session), plain_errors():
@@ -141,7 +141,7 @@ def check_supported(config: Config) -> None:
     }
     for name, given in unsupported.items():
         if given:
-            raise OptionError(f"{name} is not supported on Spark yet: leave it out, or run it on one machine")
+            raise OptionError(f"{name} is not supported on Spark: leave it out, or run on one machine")
 
 
 def _references(given: DataFrame | SparkFiles, config: Config, carrier: SparkCarrier) -> FrameSource:
@@ -176,7 +176,9 @@ def _folder(session: SparkSession, work: str | None, mark: str) -> str:
         return f"{work.rstrip('/')}/lookalike-{mark}"
     master = session.conf.get("spark.master", "") or ""
     if not master.startswith("local"):
-        raise OptionError(f"work is needed on {master or 'a cluster'}: name a folder that all machines reach (s3://…)")
+        raise OptionError(
+            f"work is needed on {master or 'a cluster'}: give a folder that all machines can reach (s3://…)"
+        )
     folder = tempfile.mkdtemp(prefix="lookalike-spark-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder

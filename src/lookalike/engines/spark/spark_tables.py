@@ -136,7 +136,7 @@ def check_annotation(columns: Sequence[str], similarity: str) -> None:
     """Refuse rows that have one of the columns that would be added."""
     for name in ("cluster", "cluster_size", "duplicate_of", similarity):
         if name in columns:
-            raise InputError(f"the input has a column '{name}' already, which would be added")
+            raise InputError(f"the input already has a column '{name}', which would be added")
 
 
 def ids_of_places(run: SparkFound, places: I64Array) -> list[Any]:

@@ -36,13 +36,13 @@ def check_apart(own: Inputs, other: Inputs, output: Path | None, work: Path | No
     twice = set(own_files.values()) & set(other_files.values())
     for name, path in other_files.items():
         if path in twice:
-            raise OptionError(f"{name} is an input and in the other collection, too: nothing of it would stay")
+            raise OptionError(f"{name} is also in the other collection: nothing of it would be left")
     files = own_files | other_files
     folders, patterns = _named([*own.given, *other.given])
     if output is not None:
         target, advice = Path(os.path.realpath(output.expanduser())), "write somewhere else"
         if output.exists() and any(Path(file).exists() and output.samefile(file) for file in files):
-            raise OptionError(f"{output} is an input too: {advice}")
+            raise OptionError(f"{output} is also an input: {advice}")
         _refuse_in_folder(f"{output} lies", target, folders, patterns if is_folder else [], advice)
         if is_folder:
             _refuse_inside(target, files, f"the output folder {output}", advice)
@@ -51,7 +51,7 @@ def check_apart(own: Inputs, other: Inputs, output: Path | None, work: Path | No
         _refuse_in_folder(f"the work folder {work} lies", place, folders, patterns, advice)
         _refuse_inside(place, files, f"the work folder {work}", advice)
         if output is not None and (place.is_relative_to(target) or target.is_relative_to(place)):
-            raise OptionError(f"the work folder {work} and the output {output} lie inside one another: {advice}")
+            raise OptionError(f"the work folder {work} and the output {output} are inside each other: {advice}")
 
 
 def _resolved(names: Iterable[str]) -> dict[str, Path]:

@@ -81,7 +81,7 @@ class Changes:
         """The schema with the added columns."""
         for field in self.add.schema if self.add is not None else ():
             if field.name in schema.names:
-                raise InputError(f"{where}: has a column '{field.name}' already, which would be added")
+                raise InputError(f"{where}: already has a column '{field.name}', which would be added")
             schema = schema.append(field)
         return schema
 

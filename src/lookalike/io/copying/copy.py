@@ -126,7 +126,7 @@ def copy_rows(
     Raises:
         InputError: if the input changed since it was read, or a row is too large for the memory.
         OptionError: if the output can not hold the rows.
-        OutputError: if the output is in the way or can not be written.
+        OutputError: if the output is in the way or cannot be written.
     """
     changes = Changes.checked(keep, edit, edit_columns, add)
     room = CopyRoom.of(memory, threads)
@@ -168,7 +168,9 @@ def check_destination(source: Source, destination: str | Path, *, columns: bool 
         found, _ = _output_format(source, destination, None)
         arrays = found in ARRAYS
         if found == "npz" and len(source.files) > 1:
-            raise OptionError(f"{source.files[0]} and others: archives do not go to one file; write to a folder")
+            raise OptionError(
+                f"{source.files[0]} and others: archives cannot be combined into one file: write to a folder"
+            )
     else:
         copied_names(source)
         arrays = bool(formats_of(source) & ARRAYS)

@@ -132,4 +132,4 @@ def _check(source: FileSource, changes: Changes) -> None:
 
 def no_room(source: Source) -> OptionError:
     """What to say where columns are to be added to arrays."""
-    return OptionError(f"{source.files[0]}: arrays have no room for columns; write to .parquet or .arrow")
+    return OptionError(f"{source.files[0]}: arrays have no columns to add to: write to .parquet or .arrow")

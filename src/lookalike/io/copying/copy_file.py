@@ -111,7 +111,9 @@ class FileCopy:
         """NumPy files to one of the same format, with the same numbers; archives one by one."""
         if source.places[files[0]].format == "npz":
             if len(files) > 1:
-                raise OptionError(f"{source.files[0]} and others: archives do not go to one file; write to a folder")
+                raise OptionError(
+                    f"{source.files[0]} and others: archives cannot be combined into one file: write to a folder"
+                )
             counts = copy_archive(source, files[0], self._number, self._changes, out, self._room, self._on_read)
         else:
             behind = Behind(self._crew, self._room.ahead)

@@ -152,7 +152,7 @@ def _rewritten(block: Block, found: Lines, mask: Flags, batch: Batch, changes: C
             for column, key in added.items():
                 # The first block was looked at before; this is for a key that turns up later.
                 if key in body and column in load_line(body):
-                    raise InputError(f"{name} row {batch.row + position}: has '{column}' already, which would be added")
+                    raise InputError(f"{name} row {batch.row + position}: already has '{column}', which would be added")
             inside = body.rstrip()[:-1].rstrip()
             comma = b"" if inside == b"{" else b","
             body = inside + comma + extra[position].encode() + b"}"

@@ -70,7 +70,7 @@ def _address_path(address: str) -> str:
     names = [name for name in rest.split("/") if name not in ("", ".")]
     absolute = rest.startswith("/") and protocol in _ARCHIVES
     if absolute or not names or any(_leads_out(name) for name in names):
-        raise InputError(f"{address}: a file of this name would not stay in the output folder; rename it there")
+        raise InputError(f"{address}: a file of this name would leave the output folder; rename it")
     return "/" + "/".join(names)
 
 

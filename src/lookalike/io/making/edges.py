@@ -77,7 +77,7 @@ def open_edges(
     schema = source.schema()
     named = [name for name in (of, by, weight) if name is not None]
     if len(set(named)) < len(named):
-        raise OptionError(f"the columns of an edge must be different ones, not {', '.join(named)}")
+        raise OptionError(f"the columns of an edge must differ, not {', '.join(named)}")
     for name in named:
         if schema.get_field_index(name) < 0:
             raise InputError(missing_column(_name(source), name, schema.names))

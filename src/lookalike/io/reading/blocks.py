@@ -96,7 +96,7 @@ def blocks(place: Place, faults: Faults | None = None, on_read: OnRead | None = 
                 if faults is None:
                     raise
                 message = str(error).removeprefix(f"{place.name}: ")
-                faults.report(line, f"{place.name}:{line}: {message}; the rest of the file can not be read")
+                faults.report(line, f"{place.name}:{line}: {message}; the rest of the file cannot be read")
                 return
             if on_read is not None:
                 on_read(stream.taken())

@@ -88,7 +88,7 @@ def _folder(folder: str, format: str | None) -> list[Place]:
     readable = [replace(place, format="text") for place in places if _is_text(place)]
     if not readable:
         if any(endings(name)[0] in PICTURE_ENDINGS for name in chosen):
-            raise InputError(f"{folder}: holds pictures: give the folder with --images")
+            raise InputError(f"{folder}: holds pictures: use --images")
         raise InputError(f"{folder}: no data or text files in this folder")
     return readable
 
@@ -105,9 +105,9 @@ def _file(path: str, format: str | None) -> Place:
     place = _place(path, format)
     if place.format == "text" and format is None and not _is_text(place):
         if endings(path)[0] in PICTURE_ENDINGS:
-            raise InputError(f"{path}: is a picture: give pictures with --images")
+            raise InputError(f"{path}: is a picture: use --images")
         raise InputError(
-            f"{path}: neither a text file nor one of {' '.join(DATA_ENDINGS)}; say what it is with --format"
+            f"{path}: neither a text file nor one of {' '.join(DATA_ENDINGS)}; give its format with --format"
         )
     return place
 
@@ -117,7 +117,7 @@ def _place(name: str, format: str | None, path: str | None = None, system: Any =
     by_ending = "jsonl" if ending == ".json" else DATA_ENDINGS.get(ending, "text")
     chosen = format or by_ending
     if compression and chosen in ("parquet", "arrow", "npz"):
-        raise InputError(f"{name}: a {chosen} file inside {compression} can not be read; unpack it first")
+        raise InputError(f"{name}: a {chosen} file inside {compression} cannot be read: unpack it first")
     return Place(name, path or name, chosen, compression, system)
 
 
@@ -210,5 +210,5 @@ def _check_mix(places: list[Place]) -> None:
     table = next((place for place in places if place.format != "text"), None)
     if texts is not None and table is not None:
         raise InputError(
-            f"{texts.name} is a text file and {table.name} is {table.format}: read them apart or say --format"
+            f"{texts.name} is a text file and {table.name} is {table.format}: read them separately, or give --format"
         )

@@ -65,7 +65,7 @@ def open_files(
 
 
 def check_limits(limit: int | None, batch_rows: int, batch_bytes: int) -> None:
-    """Raise `OptionError` for a number that can not be."""
+    """Raise `OptionError` for a number that cannot be."""
     for name, value in (("limit", limit), ("batch_rows", batch_rows), ("batch_bytes", batch_bytes)):
         if value is not None and value < 1:
             raise OptionError(f"{name}: {value} is less than 1")

@@ -145,7 +145,7 @@ def _opened(data: bytes, name: str) -> Picture:
         except (Image.DecompressionBombWarning, Image.DecompressionBombError):
             most = Image.MAX_IMAGE_PIXELS
             raise InputError(
-                f"{name}: more than {most:,} pixels: refused, as it may be made to fill the memory"
+                f"{name}: more than {most:,} pixels: refused, because it may be a decompression bomb"
             ) from None
         except UnidentifiedImageError:
             raise InputError(f"{name}: not an image, or a broken one") from None

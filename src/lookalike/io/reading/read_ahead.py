@@ -1,6 +1,6 @@
 """Compressed files of lines are decompressed several at a time.
 
-Such a file can not be cut: one thread decompresses it, and others parse what comes out. So the next files are begun
+Such a file cannot be cut: one thread decompresses it, and others parse what comes out. So the next files are begun
 while one is being read, each by a thread of its own that stays a few blocks ahead. Files at an address are not: those
 in an archive may share one handle, which two threads must not use at once.
 """
@@ -85,7 +85,7 @@ class _StreamAhead(io.RawIOBase):
         self._thread.start()
 
     def begin(self) -> Stream | _StreamAhead:
-        """This stream, once; whoever begins again gets another. What can not be opened is told here."""
+        """This stream, once; whoever begins again gets another. What cannot be opened is told here."""
         if self._used:
             return Stream(self._place)
         self._used = True

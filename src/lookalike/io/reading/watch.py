@@ -38,7 +38,7 @@ class Watch:
         now = _identity(self._places[index])
         before = self._seen.setdefault(index, now)
         if now is None and before is not None:
-            raise InputError(f"{self._places[index].name}: it is not there any more, since this run first read it")
+            raise InputError(f"{self._places[index].name}: it was removed during the run")
         if before != now:
             raise changed(self._places[index].name)
 
@@ -50,7 +50,7 @@ class Watch:
 
 def changed(where: str) -> InputError:
     """The error for an input that is not what it was."""
-    return InputError(f"{where} has changed since this run first read it: start again, and let it be meanwhile")
+    return InputError(f"{where} has changed during the run: start again, and do not change it meanwhile")
 
 
 def fingerprints(source: Source) -> list[dict[str, Any]]:

@@ -44,7 +44,7 @@ class _Outcome(NamedTuple, Generic[Value]):
 
 
 class WholeFiles(ABC, Generic[Value]):
-    """Files, one row each, of which the first column is the path. A file that can not be read is a bad row.
+    """Files, one row each, of which the first column is the path. A file that cannot be read is a bad row.
 
     Attributes:
         derived: columns that are made of a file for comparing it, and are no part of it.
@@ -76,7 +76,7 @@ class WholeFiles(ABC, Generic[Value]):
 
     @abstractmethod
     def _load(self, place: Place) -> tuple[Value, int]:
-        """What a file holds, and how many bytes were read for it; `InputError` if it can not be read."""
+        """What a file holds, and how many bytes were read for it; `InputError` if it cannot be read."""
 
     @abstractmethod
     def _size(self, value: Value) -> int:

@@ -35,7 +35,7 @@ def writing(name: str) -> Iterator[None]:
         elif error.errno == errno.EFBIG:
             message = f"the file became larger than the system allows while writing {name}"
         elif error.errno == errno.EPIPE:
-            message = f"nobody reads any more while writing {name}"
+            message = f"the reader closed the pipe while writing {name}"
         else:
             message = f"can not write {name}: {reason(error)}"
         raise OutputError(message) from error

@@ -16,7 +16,7 @@ _WRITE = 2  # SYNC_FILE_RANGE_WRITE
 def begin_sync(out: Any) -> None:
     """Have the system begin to bring what was written to an open file to the disk.
 
-    Where it can not be asked to (another system than Linux, a pipe, a file in memory) nothing happens.
+    Where it cannot be asked to (another system than Linux, a pipe, a file in memory) nothing happens.
     """
     call = _sync_file_range()
     with contextlib.suppress(OSError, AttributeError):

@@ -71,10 +71,7 @@ class OwnedFolder:
             raise OutputError(f"{self.path} is a file, not a folder")
         if not self.marked:
             if any(name != part_of(self.path / MARK) for name in self.path.iterdir()):
-                raise OutputError(
-                    f"{self.path} is not empty and was not made by lookalike: nothing in it is touched; "
-                    "choose another folder"
-                )
+                raise OutputError(f"{self.path} is not empty and was not made by lookalike: choose another folder")
             return False
         file = self.path / MARK
         try:
@@ -257,7 +254,7 @@ class OwnedFolder:
         for name in names:
             parts = PurePosixPath(name).parts
             if not parts or ".." in parts or name.startswith("/"):
-                raise OutputError(f"{name!r} would lie outside of {self.path}")
+                raise OutputError(f"{name!r} would be outside of {self.path}")
             at = self.path
             for part in parts[:-1]:
                 at = at / part
@@ -289,7 +286,7 @@ def other_run(mark: Path, note: Path) -> OutputError:
 
 
 def _in_the_way(path: Path, advice: str) -> OutputError:
-    return OutputError(f"{path} is in the way and was not made by lookalike: move it, {advice}")
+    return OutputError(f"{path} exists and was not made by lookalike: move it, {advice}")
 
 
 def _is_file(path: Path) -> bool:

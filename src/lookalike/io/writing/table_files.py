@@ -56,7 +56,7 @@ def output_format(path: str | Path, format: str | None = None) -> tuple[str, str
     if name == "-":
         return format or "jsonl", None
     if "://" in name:
-        raise OptionError(f"{name}: output goes to a local path, not to an address")
+        raise OptionError(f"{name}: the output must be a local path, not an address")
     ending, compression = endings(name)
     found = format or DATA_ENDINGS.get(ending)
     if found is not None and found not in _FORMATS:
@@ -65,11 +65,11 @@ def output_format(path: str | Path, format: str | None = None) -> tuple[str, str
         )
     if found is None:
         raise OptionError(
-            f"{name}: the ending says what to write; use .parquet, .jsonl, .csv, .tsv or .arrow"
+            f"{name}: the ending decides the format: use .parquet, .jsonl, .csv, .tsv or .arrow"
             " (.gz, .zst, .bz2 or .xz behind a text format)"
         )
     if compression is not None and found not in _TEXT_FORMATS:
-        raise OptionError(f"{name}: {found} is compressed inside; leave the last ending away")
+        raise OptionError(f"{name}: {found} is compressed already: leave out the last ending")
     return found, compression
 
 

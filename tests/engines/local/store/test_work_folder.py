@@ -41,7 +41,7 @@ def test_a_finished_stage_is_found_again_with_what_it_counted(tmp_path: Path) ->
 
 def test_a_run_that_is_there_is_not_started_again_by_accident(tmp_path: Path) -> None:
     begun(tmp_path)
-    with pytest.raises(OutputError, match=r"holds an unfinished run: go on with --resume, or --overwrite"):
+    with pytest.raises(OutputError, match=r"holds an unfinished run: continue it with --resume"):
         begun(tmp_path)
 
 
@@ -79,7 +79,7 @@ def test_what_somebody_put_beside_our_files_stays(tmp_path: Path) -> None:
     work = begun(tmp_path / "work")
     work.files(["sketch-000000.bin"])[0].write_bytes(b"ours")
     (tmp_path / "work" / "thesis.bin").write_bytes(b"mine")
-    with pytest.raises(OutputError, match=r"thesis\.bin is in the way and was not made by lookalike"):
+    with pytest.raises(OutputError, match=r"thesis\.bin exists and was not made by lookalike"):
         work.files(["thesis.bin"])
     work.remove()
     assert listing(tmp_path / "work") == [".lookalike.json", "thesis.bin"]

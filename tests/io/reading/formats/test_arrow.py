@@ -47,7 +47,7 @@ def test_broken_files(tmp_path: Path) -> None:
     path = tmp_path / "bad.arrow"
     for data in (b"", b"ARROW1 nonsense", b"hello world, this is not arrow"):
         path.write_bytes(data)
-        with pytest.raises(InputError, match=r"bad.arrow: not an Arrow file that can be read"):
+        with pytest.raises(InputError, match=r"bad.arrow: not a readable Arrow file"):
             list(open_files([str(path)]).batches(["text"]))
     source = open_files([str(path)], skip_bad=True)
     assert list(source.batches(["text"])) == []

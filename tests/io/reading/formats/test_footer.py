@@ -74,7 +74,7 @@ def chunks_of(fields: Struct) -> list[Struct]:
 def test_encrypted_columns_are_an_error_or_a_file_left_out(tmp_path: Path) -> None:
     path, other = tmp_path / "secret.parquet", tmp_path / "plain.parquet"
     encrypted(path, plain_footer=True)
-    with pytest.raises(InputError, match=r"secret.parquet: has encrypted columns, which can not be read"):
+    with pytest.raises(InputError, match=r"secret.parquet: has encrypted columns, which cannot be read"):
         lookalike.pairs(str(path))
     with pytest.raises(InputError, match="has encrypted columns"):
         list(open_files([str(path)]).batches(["id"]))
@@ -89,7 +89,7 @@ def test_encrypted_columns_are_an_error_or_a_file_left_out(tmp_path: Path) -> No
 def test_an_encrypted_footer_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "secret.parquet"
     encrypted(path, plain_footer=False)
-    with pytest.raises(InputError, match=r"secret.parquet: not a Parquet file that can be read: .*encrypted"):
+    with pytest.raises(InputError, match=r"secret.parquet: not a readable Parquet file: .*encrypted"):
         lookalike.pairs(str(path))
 
 

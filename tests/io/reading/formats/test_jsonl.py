@@ -248,7 +248,7 @@ def test_an_empty_file_has_no_rows_and_lacks_no_column(tmp_path: Path) -> None:
 
 def test_a_json_array_is_not_jsonl(tmp_path: Path) -> None:
     path = written(tmp_path, '[{"text": "a"},', '{"text": "b"}]', name="all.json")
-    with pytest.raises(InputError, match="holds one JSON array; one object per line is needed"):
+    with pytest.raises(InputError, match="holds one JSON array, but one object per line is needed"):
         rows_of(open_files([path]), ["text"])
     lines = written(tmp_path, '{"text": "a"}', name="lines.json")
     assert rows_of(open_files([lines]), ["text"]) == [{"text": "a"}]

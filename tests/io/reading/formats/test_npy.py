@@ -139,7 +139,7 @@ def test_addresses_compression_and_standard_input(tmp_path: Path, monkeypatch: p
         monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(data), closed=False))
         assert rows(open_files(["-"])) == {"vector": GRID.tolist()}
     (tmp_path / "d.npz.gz").write_bytes(gzip.compress(packed.getvalue()))
-    with pytest.raises(InputError, match=r"d.npz.gz: a npz file inside gzip can not be read; unpack it first"):
+    with pytest.raises(InputError, match=r"d.npz.gz: a npz file inside gzip cannot be read: unpack it first"):
         open_files([str(tmp_path / "d.npz.gz")])
 
 
@@ -198,11 +198,11 @@ def saved(array: Any) -> bytes:
 
 
 BROKEN = {
-    "empty": (b"", "not a NumPy file that can be read: "),
-    "text": (b"hello, this is no array", "not a NumPy file that can be read: the magic string is not correct"),
-    "header": (saved(GRID).replace(b")", b"(", 1), "not a NumPy file that can be read: "),
-    "half a header": (saved(GRID)[:40], "not a NumPy file that can be read: "),
-    "cut short": (saved(GRID)[:-4], "not a NumPy file that can be read: "),
+    "empty": (b"", "not a readable NumPy file: "),
+    "text": (b"hello, this is no array", "not a readable NumPy file: the magic string is not correct"),
+    "header": (saved(GRID).replace(b")", b"(", 1), "not a readable NumPy file: "),
+    "half a header": (saved(GRID)[:40], "not a readable NumPy file: "),
+    "cut short": (saved(GRID)[:-4], "not a readable NumPy file: "),
     "objects": (saved(np.array([["a", {}]], object)), "an array of object holds no vectors"),
     "one dimension": (saved(np.arange(5)), "an array of 5 has no vectors; two dimensions are needed"),
     "complex": (saved(np.zeros((1, 1), complex)), "an array of complex128 holds no vectors"),
@@ -226,8 +226,8 @@ def test_a_broken_array_is_one_line_with_its_name(what: str, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("members", "message"),
     [
-        ({"a": GRID, "b": GRID}, "which array is it (a, b)? Call it 'vectors'"),
-        ({"ids": np.arange(3)}, "which array is it (none)? Call it 'vectors'"),
+        ({"a": GRID, "b": GRID}, "it holds several arrays or none (a, b): name the right one 'vectors'"),
+        ({"ids": np.arange(3)}, "it holds several arrays or none (none): name the right one 'vectors'"),
         ({"x": GRID, "ids": np.arange(3)}, "ids are 3, but there are 10 rows"),
         ({"x": GRID, "ids": GRID[:, 0]}, "ids holds float32; ids are integers or strings"),
         ({"x": np.arange(3)}, "x: an array of 3 has no vectors; two dimensions are needed, a row for each item"),
@@ -249,7 +249,7 @@ def test_archives_that_are_none(tmp_path: Path) -> None:
     np.savez_compressed(whole, GRID)
     for data in (b"", b"hello", whole.getvalue()[:100], whole.getvalue()[:-10]):
         path.write_bytes(data)
-        with pytest.raises(InputError, match=r"bad.npz: not a NumPy file that can be read"):
+        with pytest.raises(InputError, match=r"bad.npz: not a readable NumPy file"):
             list(open_files([str(path)]).batches(["vector"]))
 
 
@@ -269,5 +269,5 @@ def test_an_array_that_does_not_fit_is_said(tmp_path: Path, monkeypatch: pytest.
     np.savez_compressed(tmp_path / "a.npz", GRID)
     source = open_files([str(tmp_path / "a.npz")])
     monkeypatch.setattr("lookalike.io.reading.formats.npz.read_whole", too_much)
-    with pytest.raises(InputError, match=r"a.npz: .* not fit the memory; a local .npy file is read piece by piece"):
+    with pytest.raises(InputError, match=r"a.npz: .* not fit the memory; a local .npy file is read in pieces"):
         list(source.batches(["vector"]))

@@ -106,7 +106,7 @@ def test_missing_and_repeated_columns(file: str, tmp_path: Path) -> None:
         rows_of(open_files([file]), ["texts"])
     double = tmp_path / "double.parquet"
     pq.write_table(pa.table([[1], [2]], names=["a", "a"]), double)
-    with pytest.raises(InputError, match="column 'a' is there 2 times"):
+    with pytest.raises(InputError, match="column 'a' occurs 2 times"):
         rows_of(open_files([str(double)]), ["a"])
 
 
@@ -137,7 +137,7 @@ def test_an_unreadable_file_is_skipped_as_a_whole(file: str, tmp_path: Path) -> 
     for _ in range(2):
         assert [row["id"] for row in rows_of(source, ["id"])] == list(range(100))
     assert source.skipped == 1
-    assert source.bad[0].startswith(f"{bad}: not a Parquet file that can be read")
+    assert source.bad[0].startswith(f"{bad}: not a readable Parquet file")
     assert source.locate(5) == (1, 5)
     assert source.count() == 100
 

@@ -35,7 +35,7 @@ __all__ = ["Work", "difference", "spilling"]
 
 _RUN = "run.json"
 # What of the description of a run tells of files.
-_FILES = {"inputs": "inputs", "against": "files to compare against"}
+_FILES = {"inputs": "inputs", "against": "files to compare with"}
 
 
 class Work:

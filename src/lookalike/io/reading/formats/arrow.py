@@ -74,10 +74,10 @@ class _Input:
             _read_names(self.schema)
         except UnicodeDecodeError as error:
             self._raw.close()
-            raise InputError(f"{place.name}: not an Arrow file that can be read: names that are not UTF-8") from error
+            raise InputError(f"{place.name}: not a readable Arrow file: names that are not UTF-8") from error
         except (OSError, pa.ArrowException) as error:
             self._raw.close()
-            raise InputError(f"{place.name}: not an Arrow file that can be read: {reason(error)}") from error
+            raise InputError(f"{place.name}: not a readable Arrow file: {reason(error)}") from error
 
     def _open(self, options: Any) -> None:
         self._raw.seek(0)
@@ -91,7 +91,7 @@ class _Input:
             if not found:
                 raise InputError(missing_column(self._place.name, column, self.schema.names))
             if found > 1:
-                raise InputError(f"{self._place.name}: column '{column}' is there {found} times")
+                raise InputError(f"{self._place.name}: column '{column}' occurs {found} times")
         fields = sorted({self.schema.get_field_index(column) for column in columns})
         self._columns = list(columns)
         self._open(ipc.IpcReadOptions(included_fields=fields))

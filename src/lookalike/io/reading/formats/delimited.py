@@ -177,7 +177,7 @@ def _parse_block(
         if ragged := _RAGGED.search(str(error)):
             number, expected, found = map(int, ragged.groups())
             _report(place, none_skipped, {before + number: (expected, found)})
-        raise InputError(f"{place.name}: not a table that can be read: {_worded(error)}") from error
+        raise InputError(f"{place.name}: not a readable table: {_worded(error)}") from error
     if table.num_rows != block.rows:
         raise InputError(f"{place.name}: {table.num_rows} rows behind row {before} instead of {block.rows}")
     for rows in table.slice(int(before == 0)).combine_chunks().to_batches():
@@ -223,15 +223,15 @@ def _stubborn(
                 if ragged := _RAGGED.search(str(error)):
                     number, expected, found = map(int, ragged.groups())
                     _report(place, Faults(FaultLog(False)), {number: (expected, found)})
-                raise InputError(f"{place.name}: not a table that can be read: {_worded(error)}") from error
+                raise InputError(f"{place.name}: not a readable table: {_worded(error)}") from error
             if size == _LARGEST_BLOCK:
-                raise InputError(f"{place.name}: a row is larger than 2 GB; is there a quote never closed?") from error
+                raise InputError(f"{place.name}: a row is larger than 2 GB; is a quote never closed?") from error
             # Arrow holds a block and what it makes of it twice as often as others do.
             most = max(_BLOCK_BYTES, most_at_once(place.memory) // 2)
             if size >= most:
                 raise InputError(
                     f"{place.name}:{_line_longer_than(place, most)}: a row of more than {most / 1e6:,.0f} MB, "
-                    "the most that --memory allows; is there a quote never closed?"
+                    "the most that --memory allows; is a quote never closed?"
                 ) from error
             size = min(size * 8, _LARGEST_BLOCK, most)
 
@@ -370,7 +370,7 @@ def manner(place: Place) -> Manner:
         while not cells:
             start, cells = rows.line_num, next(rows)
     except csv.Error as error:
-        raise InputError(f"{place.name}:1: not a header line; is there a quote never closed?") from error
+        raise InputError(f"{place.name}:1: not a header line; is a quote never closed?") from error
     if cells == [_END]:
         raise InputError(f"{place.name}: the file is empty; a header line is needed")
     if cells[-1].endswith(_END):

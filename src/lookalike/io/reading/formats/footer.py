@@ -222,9 +222,9 @@ def read_footer(file: Any, source: Any, name: str) -> Footer:
     rows = np.zeros((groups * columns, _WIDTH), np.int64)
     count = read_chunks(_footer_bytes(source), rows)
     if count == _ENCRYPTED or rows[:, _AT_CRYPTO].any():
-        raise InputError(f"{name}: has encrypted columns, which can not be read; decrypt it first")
+        raise InputError(f"{name}: has encrypted columns, which cannot be read; decrypt it first")
     if count != len(rows):
-        raise InputError(f"{name}: not a Parquet file that can be read: its footer is broken")
+        raise InputError(f"{name}: not a readable Parquet file: its footer is broken")
     return Footer([schema.column(index).path for index in range(columns)], rows)
 
 

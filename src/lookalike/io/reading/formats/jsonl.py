@@ -159,7 +159,9 @@ def _blocks(place: Place, faults: Faults) -> Iterator[Block]:
 def report_unfit(place: Place, block: Block, faults: Faults) -> None:
     """Tell of what no parser may see."""
     if block.line == 1 and place.name.lower().endswith(".json") and block.data.lstrip()[:1] == b"[":
-        raise InputError(f"{place.name}: holds one JSON array; one object per line is needed (jq -c '.[]' makes that)")
+        raise InputError(
+            f"{place.name}: holds one JSON array, but one object per line is needed (jq -c '.[]' converts it)"
+        )
     for number in too_deep(block).tolist():
         faults.report(number, f"{place.name}:{number}: nested more than {DEEPEST} levels deep")
 
@@ -230,7 +232,7 @@ class Parser:
         report_unfit(self.place, block, faults)
         checked = self.reading.checked or self.reading.columns is None or block.line > 1
         if len(block.data) >= _LARGEST_LINE:
-            raise InputError(f"{self.place.name}:{block.line}: a line of more than 2 GB can not be read")
+            raise InputError(f"{self.place.name}:{block.line}: a line of more than 2 GB cannot be read")
         data, expected = self._good(block, faults)
         if expected is None:
             return self._slow(block, checked, faults)

@@ -76,7 +76,7 @@ class LineSink:
 
     def __init__(self, out: Any, schema: pa.Schema) -> None:
         if schema.names != ["text"]:
-            raise OptionError(f"lines hold one column, 'text'; not {', '.join(schema.names)}")
+            raise OptionError(f"lines have one column, 'text', not {', '.join(schema.names)}")
         self._out = out
 
     def write(self, rows: pa.RecordBatch) -> None:

@@ -135,7 +135,7 @@ def mapped(path: str, start: int) -> NDArray[Any]:
         shape, by_columns, dtype = header(file)
         if dtype.hasobject:
             raise ValueError("it holds Python objects")
-        # What is empty can not be mapped.
+        # What is empty cannot be mapped.
         if not all(shape):
             return np.empty(shape, dtype)
         return np.memmap(path, dtype, "r", file.tell(), shape, "F" if by_columns else "C")
@@ -161,7 +161,7 @@ def opening(place: Place) -> Iterator[None]:
         raise
     except MemoryError:
         raise InputError(
-            f"{place.name}: the array does not fit the memory; a local .npy file is read piece by piece"
+            f"{place.name}: the array does not fit the memory; a local .npy file is read in pieces"
         ) from None
     except Exception as error:
-        raise InputError(f"{place.name}: not a NumPy file that can be read: {reason(error)}") from error
+        raise InputError(f"{place.name}: not a readable NumPy file: {reason(error)}") from error

@@ -110,7 +110,10 @@ class Archive:
         else:
             usual = next((each for each in _USUAL if each in others), None)
             if usual is None:
-                raise InputError(f"{name}: which array is it ({', '.join(others) or 'none'})? Call it 'vectors'")
+                raise InputError(
+                    f"{name}: it holds several arrays or none ({', '.join(others) or 'none'}): name the right one "
+                    "'vectors'"
+                )
             self.vectors = usual
         shape, dtype = self.header(self.vectors)
         if not self.sparse:

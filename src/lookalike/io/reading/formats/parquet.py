@@ -250,9 +250,9 @@ def _opening(place: Place) -> Iterator[None]:
     try:
         yield
     except UnicodeDecodeError as error:
-        raise InputError(f"{place.name}: not a Parquet file that can be read: names that are not UTF-8") from error
+        raise InputError(f"{place.name}: not a readable Parquet file: names that are not UTF-8") from error
     except (OSError, pa.ArrowException) as error:
-        raise InputError(f"{place.name}: not a Parquet file that can be read: {reason(error)}") from error
+        raise InputError(f"{place.name}: not a readable Parquet file: {reason(error)}") from error
 
 
 def _checked(place: Place, schema: pa.Schema, reading: Reading) -> list[str] | None:
@@ -261,7 +261,7 @@ def _checked(place: Place, schema: pa.Schema, reading: Reading) -> list[str] | N
         if not found:
             raise InputError(missing_column(place.name, column, schema.names))
         if found > 1:
-            raise InputError(f"{place.name}: column '{column}' is there {found} times")
+            raise InputError(f"{place.name}: column '{column}' occurs {found} times")
     return None if reading.columns is None else list(reading.columns)
 
 
