@@ -140,6 +140,16 @@ def _run_an_index() -> None:
     _lines("pages.jsonl", [{"id": 1, "text": _texts()[0]}])
 
 
+def _records() -> None:
+    rows = [
+        'a,Stroke after heart surgery,"Smith J, Wong L",1998',
+        'b,Stroke after heart surgery.,"L Wong, J Smith",1998',
+        "c,Teeth of early mammals,Brown K,1987",
+        "d,Sleep and memory in old age,Miller A,2004",
+    ]
+    Path("references.csv").write_text("\n".join(["id,title,authors,year", *rows]) + "\n")
+
+
 _SETTINGS: dict[str, Callable[[], None]] = {
     "README.md": _readme,
     "docs/containment.md": _containment,
@@ -149,6 +159,7 @@ _SETTINGS: dict[str, Callable[[], None]] = {
     "docs/news.md": _news,
     "docs/pictures.md": _pictures,
     "docs/run-an-index.md": _run_an_index,
+    "docs/records.md": _records,
     "docs/runs.md": _runs,
     "docs/training-data.md": _training_data,
     "docs/tune.md": _tune,

@@ -18,7 +18,11 @@ RUN_HERE = ("python", "sh", "pycon")
 # What is shown and not run: output, and files of other programs.
 SHOWN = ("", "ini", "text")
 # Pages whose blocks need a server or other things of their own.
-ELSEWHERE = {"docs/server.md": "tests/server/test_server_page.py", "examples/README.md": "tests/examples"}
+ELSEWHERE = {
+    "docs/server.md": "tests/server/test_server_page.py",
+    "docs/spans.md": "tests/cli/test_spans_page.py",
+    "examples/README.md": "tests/examples",
+}
 # Blocks that nothing here can run, with the reasons that stand before them.
 NOT_RUN = {
     "README.md": ["the tests are run by it"],
