@@ -102,7 +102,7 @@ def test_a_run_that_is_killed_can_be_gone_on_with_or_begun_again(run: Run, crawl
     done = run(*command(crawl), "--resume")
     assert done.code == 0, done.err
     assert left_by(crawl) == whole
-    assert "there is nothing to do" in run(*command(crawl), "--resume").err
+    assert "nothing to do" in run(*command(crawl), "--resume").err
 
     # Elsewhere, the files are others by their names: what was added is taken back, unless all of it was.
     if moment != "after the bundle ended":
@@ -161,7 +161,7 @@ def test_a_run_that_replaces_and_is_killed_leaves_all_as_it_was_or_all_replaced(
     assert done.code == 0, done.err
     assert left_by(crawl) == whole
     assert texts_of(crawl) == replaced
-    assert "there is nothing to do" in run(*replacing, "--resume").err
+    assert "nothing to do" in run(*replacing, "--resume").err
 
 
 def test_a_changed_page_is_refused_without_replace_and_that_is_said(run: Run, crawl: Path) -> None:

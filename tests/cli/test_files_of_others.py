@@ -129,7 +129,7 @@ def test_a_file_that_came_into_the_way_during_a_run_is_named_and_the_run_goes_on
 
     monkeypatch.setattr(RunFolder, "publish", publish)
     done = run("dedup", docs, "-o", out)
-    assert done.error == f"{mine} exists and was not made by lookalike: move it, then go on with --resume"
+    assert done.error == f"{mine} exists and was not made by lookalike: move it, then continue with --resume"
     assert run("dedup", docs, "-o", out, "--resume").code == 1
     assert mine.read_text() == "mine"
     mine.unlink()

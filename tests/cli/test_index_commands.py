@@ -328,7 +328,7 @@ def test_an_index_in_redis_is_built_asked_and_looked_after(
     assert "2 of 3 items match" in run("index", "query", address, TEXTS["a"]).out
     more = tmp_path / "more.csv"
     more.write_text("id,text\n7,one more text of some length\n")
-    assert "1 items added, 4 in" in run("index", "add", address, str(more), "--id", "id").err
+    assert "1 item added, 4 in" in run("index", "add", address, str(more), "--id", "id").err
     assert "1 removed, 3 left" in run("index", "remove", address, "7").err
     assert run("index", "stats", address, "--json").json["items"] == 3
     assert "sound" in run("index", "verify", address).err

@@ -16,7 +16,7 @@ REFUSED = {
     "workdir": (["--workdir", "w"], "give a folder that all machines can reach with --work"),
     "an index": (["--against", "redis://localhost/0"], "an index works on one machine only"),
     "edges": (["--edges", "a,b"], "edges does not go with --engine spark"),
-    "unit": (["--unit", "line"], "unit is not supported on Spark yet"),
+    "unit": (["--unit", "line"], "unit is not supported on Spark"),
     "format": (["--format", "npy"], "Spark reads parquet, jsonl"),
     "parts": (["--parts", "0"], "parts is 0"),
     "resume": (["--resume", "-o", "run"], "give it with --work"),
@@ -53,7 +53,7 @@ def test_an_address_must_be_new_or_of_the_same_run(tmp_path: Path) -> None:
     address = f"file://{tmp_path}/run"
     first = AddressedRun(address, resume=False)
     assert not first.begin({"verb": "dedup", "threshold": 0.5})
-    with pytest.raises(OutputError, match="go on with --resume"):
+    with pytest.raises(OutputError, match="continue it with --resume"):
         AddressedRun(address, resume=False).check()
     again = AddressedRun(address, resume=True)
     assert not again.begin({"verb": "dedup", "threshold": 0.5})

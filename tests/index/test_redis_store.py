@@ -119,9 +119,9 @@ def test_keys_of_others_stay(redis_server: RedisServer, tmp_path: Path) -> None:
     assert keys_of(address)[1] == []
     assert client.get("lookalike:{mine2}:index") == b"theirs"
     Index.build(address, ["one text", "another text"]).close()
-    with pytest.raises(OutputError, match="mine is an index already"):
+    with pytest.raises(OutputError, match="mine already holds an index"):
         Index.create(address)
-    with pytest.raises(OutputError, match="mine is an index already"):
+    with pytest.raises(OutputError, match="mine already holds an index"):
         Index.build(address, ["one text", "another text"])
     with Index.open(address) as index:
         assert len(index) == 2
@@ -135,7 +135,7 @@ def test_what_cannot_be_opened_is_told(redis_server: RedisServer) -> None:
     Index.create(address, threshold=0.7).close()
     with pytest.raises(OptionError, match=r"threshold=0\.7, and 0\.8"):
         Index.open(address, threshold=0.8)
-    with Index.open(address, readonly=True) as reader, pytest.raises(OutputError, match="read only"):
+    with Index.open(address, readonly=True) as reader, pytest.raises(OutputError, match="read-only"):
         reader.add("a", "a text")
     with pytest.raises(InputError, match="closed"):
         len(reader)
@@ -187,7 +187,7 @@ def test_an_index_that_is_lost_or_made_anew_is_told(redis_server: RedisServer, a
                 lambda: list(index), lambda: index.replace("a", "a text"),
             ]  # fmt: skip
             for call in calls:
-                with pytest.raises(UnavailableError, match="not there any more"):
+                with pytest.raises(UnavailableError, match="no longer exists"):
                     call()
         client.close()
 
@@ -219,7 +219,7 @@ def test_nothing_is_added_twice_where_answers_are_lost(address: str, monkeypatch
         index.add_many((f"m{i}", text_of(3000 + i)) for i in range(300))
         for i in range(0, 20, 2):
             index.remove(i)
-        with pytest.raises(InputError, match="1 is there already"):
+        with pytest.raises(InputError, match="1 exists already"):
             index.add(1, text_of(1))
         assert lost[0] > 50
         monkeypatch.undo()

@@ -197,7 +197,7 @@ def test_a_server_that_is_not_there_or_is_another_one_is_told(kind: Any) -> None
     with (
         dropping(0, other) as (address, _),
         kind(address) as index,
-        pytest.raises(ServerError, match="is it lookalike"),
+        pytest.raises(ServerError, match="is it a lookalike server"),
     ):
         index.stats()
     odd = b"HTTP/1.1 502 Bad\r\ncontent-length: 2\r\nconnection: close\r\n\r\n[]"

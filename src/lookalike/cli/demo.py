@@ -15,6 +15,7 @@ from unicodedata import combining
 
 from lookalike.cli.command_options import DemoCommand, command
 from lookalike.options.option_table import checked
+from lookalike.wording.phrases import counted
 from lookalike.wording.printable import printable
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def demo(**given: Unpack[DemoCommand]) -> None:
     assert planned is not None
     console.print(
         f"[bold]{table.num_rows:,} of them[/] have a near-duplicate (Jaccard >= {threshold:g} on 5-word shingles), in "
-        f"{len(result):,} clusters; found in {seconds:.2f} s, each match verified."
+        f"{counted(len(result), 'cluster')}; found in {seconds:.2f} s, each match verified."
     )
     console.print()
     _show_clusters(console, result, shown)

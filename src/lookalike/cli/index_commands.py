@@ -34,6 +34,7 @@ from lookalike.index.redis_address import shown_path
 from lookalike.options import CollectionOptions, IndexOptions
 from lookalike.options.option_table import checked, entries
 from lookalike.wording.messages import reason
+from lookalike.wording.phrases import counted
 
 if TYPE_CHECKING:
     from lookalike.index import Answer, Index
@@ -59,7 +60,7 @@ def build(**given: Unpack[IndexBuildCommand]) -> None:
     with Index.build(
         output, _inputs(values), payload=typed(values["payload"] or []), **making, **_reading(values)
     ) as index:
-        _tell(index, values, f"{len(index):,} items in {shown_path(output)}")
+        _tell(index, values, f"{counted(len(index), 'item')} in {shown_path(output)}")
 
 
 @command(IndexAddCommand)
@@ -86,7 +87,7 @@ def add(**given: Unpack[IndexAddCommand]) -> None:
                 with contextlib.suppress(LookalikeError):
                     _opened(values).close()
             raise
-        told, now = f"{added:,} items added", len(index)
+        told, now = f"{counted(added, 'item')} added", len(index)
         # In Redis others may have added and removed meanwhile.
         if values["replace"] and not index.is_shared:
             told += f", {added - (now - before):,} of them in the place of others"
@@ -216,7 +217,7 @@ def compact(**given: Unpack[IndexCompactCommand]) -> None:
 
     values = checked(IndexCompactCommand, given)
     with _opened(values) as index:
-        say(f"{index.compact() / 1e6:,.1f} MB freed, {len(index):,} items", quiet=values["quiet"])
+        say(f"{index.compact() / 1e6:,.1f} MB freed, {counted(len(index), 'item')}", quiet=values["quiet"])
 
 
 @command(IndexBackupCommand)
@@ -230,7 +231,7 @@ def backup(**given: Unpack[IndexBackupCommand]) -> None:
     values = checked(IndexBackupCommand, given)
     with _opened(values, readonly=True) as index:
         index.backup(values["to"])
-        say(f"{len(index):,} items copied to {values['to']}", quiet=values["quiet"])
+        say(f"{counted(len(index), 'item')} copied to {values['to']}", quiet=values["quiet"])
 
 
 def index_commands() -> typer.Typer:
@@ -417,9 +418,9 @@ def _show(index: Index, answer: Answer) -> None:
         found = "match" if answer.recall is None else f"are nearest (recall {answer.recall:.3f})"
         show_table(table, title=f"{len(answer):,} of {len(index):,} items {found}, best first")
     else:
-        say(f"no match among {len(index):,} items")
+        say(f"no match among {counted(len(index), 'item')}")
     if answer.left_out:
-        say(f"{answer.left_out:,} candidates were not compared because there were too many; --examine 0 compares all")
+        say(f"{counted(answer.left_out, 'candidate')} not compared: there were too many; --examine 0 compares all")
 
 
 def _moment(words: str) -> datetime:

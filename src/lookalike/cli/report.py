@@ -11,7 +11,7 @@ __all__ = ["report"]
 
 @command(ReportCommand)
 def report(**given: Unpack[ReportCommand]) -> None:
-    """Make the page to look at (report.html) again, from the folder of a finished run alone.
+    """Write the report (report.html) of a finished run again.
 
     Without -o it takes its place in the folder.
 

@@ -12,7 +12,7 @@ __all__ = ["serve"]
 
 @command(ServeCommand)
 def serve(**given: Unpack[ServeCommand]) -> None:
-    """Answer queries and take items over HTTP, until Ctrl-C or SIGTERM.
+    """Serve an index over HTTP until Ctrl-C or SIGTERM.
 
     Example: lookalike serve seen.idx --port 8080 --token-file tokens
     """

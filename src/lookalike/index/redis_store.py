@@ -89,7 +89,7 @@ def create_in_redis(path: str, description: dict[str, Any]) -> MadeIndex:
     made, about = secrets.token_hex(8).encode(), _sealed(manifest)
     try:
         if not link.run(CREATE, made, about):
-            raise OutputError(f"{link.address.shown} is an index already: open it, or choose another name")
+            raise OutputError(f"{link.address.shown} already holds an index: open it, or choose another name")
         return MadeIndex(link, made, about, manifest)
     except BaseException:
         link.close()

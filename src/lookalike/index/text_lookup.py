@@ -82,9 +82,7 @@ class TextLookup:
     def _make_room(self, length: int) -> None:
         """Arrays for a text of so many bytes, and some more."""
         if length > LONGEST_ROW:
-            raise InputError(
-                f"a text of {length:,} bytes is too long: {LONGEST_ROW:,} bytes is the most one item may have"
-            )
+            raise InputError(f"a text of {length:,} bytes is too long: the limit is {LONGEST_ROW:,} bytes")
         self._longest = max(4096, length + length // 2)
         most = self._longest + 2
         self._values, self._elements, self._spare = np.empty((3, most), np.uint64)

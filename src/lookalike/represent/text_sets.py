@@ -50,9 +50,7 @@ def shingle_texts(texts: pa.Array, shingle: Shingle, *, key: U64Array = PUBLIC_K
     rows = len(offsets) - 1
     longest = int(np.diff(offsets).max(initial=0))
     if longest > LONGEST_ROW:
-        raise InputError(
-            f"a text of {longest:,} bytes is too long: {LONGEST_ROW:,} bytes is the most one item may have"
-        )
+        raise InputError(f"a text of {longest:,} bytes is too long: the limit is {LONGEST_ROW:,} bytes")
     values = memory.take("values", int(offsets[-1] - offsets[0]) + rows, np.uint64)
     ends = np.empty(rows + 1, np.int64)
     fingerprints = np.empty((rows, 2), np.uint64)

@@ -100,7 +100,9 @@ class AddressedRun:
         if not self._system.exists(f"{self._path}/{MARK}"):
             raise OutputError(f"{self.address} is not empty and was not made by lookalike: choose another folder")
         if not self._resume:
-            raise OutputError(f"{self.address} exists: go on with --resume if it is not finished, or choose another")
+            raise OutputError(
+                f"{self.address} exists: continue it with --resume if it is unfinished, or choose another"
+            )
 
     def begin(self, what: dict[str, Any]) -> bool:
         """Mark the folder; whether the run in it is finished. A folder of another run is refused."""

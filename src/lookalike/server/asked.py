@@ -107,7 +107,7 @@ def check_id(id: Any) -> str | int:
         if not 0 < size <= LONGEST_ID:
             raise _bad_id(f"the id has {size:,} bytes: 1 to {LONGEST_ID:,} are allowed")
         if "\0" in id:
-            raise _bad_id("the id has a NUL in it")
+            raise _bad_id("the id contains a NUL")
         return id
     if type(id) is not int:
         raise _bad_id("an id is a string or a whole number")
@@ -165,7 +165,7 @@ def _checked_item(item: Any, most: int) -> Any:
     else:
         raise InputError("the item is neither a text, nor a list of elements or numbers, nor a dict of weights")
     if size > most:
-        raise RequestError(413, "too-large", f"the item has {size:,} bytes: {most:,} is the most")
+        raise RequestError(413, "too-large", f"the item has {size:,} bytes: the limit is {most:,}")
     return item
 
 

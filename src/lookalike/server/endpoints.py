@@ -19,16 +19,16 @@ class Endpoint(NamedTuple):
 
 
 ENDPOINTS = (
-    Endpoint("POST", "/v1/query", "read", "The items that are like this one, best first"),
+    Endpoint("POST", "/v1/query", "read", "The matches of an item, best first"),
     Endpoint("POST", "/v1/query/batch", "read", "The same for many items, as a list or as a stream of lines"),
-    Endpoint("POST", "/v1/nearest", "read", "The items that are most like this one, however little that is"),
-    Endpoint("POST", "/v1/seen", "write", "The first match of an item; without one the item is added, in one step"),
+    Endpoint("POST", "/v1/nearest", "read", "The most similar items, whatever their similarity"),
+    Endpoint("POST", "/v1/seen", "write", "The first match of an item, or add the item, in one step"),
     Endpoint("POST", "/v1/seen/batch", "write", "The same for many items, as a list or as a stream of lines"),
     Endpoint("POST", "/v1/items/batch", "write", "Store many items, as a list or as a stream of lines"),
     Endpoint("GET", "/v1/items/{id}", "read", "The payload of an item"),
-    Endpoint("PUT", "/v1/items/{id}", "write", "Store an item, in the place of the one with this id if there is one"),
+    Endpoint("PUT", "/v1/items/{id}", "write", "Store an item, or replace the one with this id"),
     Endpoint("DELETE", "/v1/items/{id}", "write", "Remove an item"),
-    Endpoint("GET", "/v1/stats", "read", "What the index is, and what it takes"),
+    Endpoint("GET", "/v1/stats", "read", "Settings and size of the index"),
     Endpoint("GET", "/metrics", "read", "Counters for Prometheus"),
     Endpoint("GET", "/healthz", "none", "Whether the server runs"),
     Endpoint("GET", "/readyz", "none", "Whether it can read and write"),

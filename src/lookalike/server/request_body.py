@@ -85,7 +85,7 @@ def parsed(body: bytes) -> Any:
     try:
         return _decode(body.decode())
     except UnicodeDecodeError as error:
-        raise _malformed(f"the body is not UTF-8: byte {error.start:,} is no part of a character") from None
+        raise _malformed(f"the body is not UTF-8: byte {error.start:,} is not part of a character") from None
     except json.JSONDecodeError as error:
         raise _malformed(f"the body is not JSON: {error.msg} at character {error.pos:,}") from None
     except ValueError as error:

@@ -23,7 +23,7 @@ CODES = {
     "invalid-option": "threshold, k or another option has a value that is not allowed",
     "unauthorized": "there is no token, or a wrong one",
     "forbidden": "the token may read and not write, or the server is addressed by a name that is not its own",
-    "not-found": "there is no such item, or no such address",
+    "not-found": "there is no such item or address",
     "method": "the address does not accept this method",
     "timeout": "the request did not arrive in time",
     "exists": "there is an item with this id already",

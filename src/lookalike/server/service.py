@@ -101,7 +101,7 @@ class Service:
         if type(told) is not dict or list(told) != ["items"] or type(told["items"]) is not list:
             raise RequestError(400, "malformed", 'an object with "items", a list, is needed')
         if len(told["items"]) > self.limits.max_batch:
-            raise RequestError(413, "too-large", f"a batch has {self.limits.max_batch:,} items at the most")
+            raise RequestError(413, "too-large", f"a batch has at most {self.limits.max_batch:,} items")
         return encoded({"results": await self.many(what, told["items"])})
 
     async def many(self, what: Many, told: Sequence[Any]) -> list[dict[str, Any]]:

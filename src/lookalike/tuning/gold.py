@@ -85,8 +85,7 @@ def read_gold(truth: Any, ids: Sequence[Any], others: Sequence[Any] | None) -> G
             unknown += 1
     if not found:
         raise InputError(
-            f"none of the {len(rows):,} pairs of the truth names two ids of the input: say which column has them with "
-            "id (--id)"
+            f"none of the {len(rows):,} known matches has both ids in the input: name the column of ids with id (--id)"
         )
     pairs = np.array(sorted(found), np.int64)
     return Gold(pairs[:, 0].copy(), pairs[:, 1].copy(), unknown)

@@ -125,7 +125,7 @@ def test_chains_are_connected_however_long(tmp_path: Path, monkeypatch: pytest.M
 @pytest.mark.parametrize(
     "keep, message",
     [
-        (len, "keep is a function: that is not supported on Spark yet"),
+        (len, "keep is a function: that is not supported on Spark"),
         ("max:host", "column holds string: on Spark it must hold numbers"),
     ],
 )

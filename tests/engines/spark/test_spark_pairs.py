@@ -82,8 +82,8 @@ def test_errors_of_tasks_are_one_line(spark: SparkSession) -> None:
 
 
 UNSUPPORTED: dict[str, tuple[dict[str, Any], str]] = {
-    "verify": ({"verify": "sketch"}, "verify is not supported on Spark yet"),
-    "verify by text": ({"verify": "text"}, "verify is not supported on Spark yet"),
+    "verify": ({"verify": "sketch"}, "verify is not supported on Spark"),
+    "verify by text": ({"verify": "text"}, "verify is not supported on Spark"),
     "memory": ({"memory": "1GB"}, "memory is for runs on one machine"),
     "a name": ({"tresholt": 0.5}, "did you mean 'threshold'"),
 }

@@ -50,7 +50,7 @@ def test_a_killed_run_goes_on_from_its_last_stage(
     with monkeypatch.context() as patch, pytest.raises(Killed):
         patch.setattr(SparkCarrier, "save_frame", killed)
         lookalike.spark.dedup(frame, **options)
-    with pytest.raises(OptionError, match="resume=True goes on with them"):
+    with pytest.raises(OptionError, match="continue them with resume=True"):
         lookalike.spark.dedup(frame, **options)
     found = lookalike.spark.dedup(frame, resume=True, **options)
     assert found._run.carrier.taken_over == ["sketches", "buckets", "candidates", "requests", "shipped"]

@@ -117,7 +117,7 @@ def test_a_file_that_changes_between_two_passes_is_said(tmp_path: Path) -> None:
     assert isinstance(source, FileSource)
     assert source.tally() == 100
     path.write_text("\n".join(rows(90)) + "\n{", encoding="utf-8")
-    with pytest.raises(InputError, match="has changed since"):
+    with pytest.raises(InputError, match="has changed during"):
         list(source.batches(["text"]))
 
 

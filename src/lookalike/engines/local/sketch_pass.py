@@ -410,7 +410,7 @@ class _Passing:
         self._rows = batch.batch.first + rows
         self._items += len(done.sketch)
         if self._first + self._items >= PROBE:
-            raise InputError(f"there are more than {PROBE:,} items: one machine takes no more")
+            raise InputError(f"there are more than {PROBE:,} items, the limit of one machine")
         self.sketches.add(done.sketch)
 
     def _note_bad(self, part: Items, batch: ItemBatch, bad: list[tuple[int, str]]) -> None:

@@ -203,8 +203,8 @@ class SparkCarrier:
             if error.getCondition() != "PATH_ALREADY_EXISTS":
                 raise
             raise OptionError(
-                f"there are stages of an earlier run with these options in {self._folder}: resume=True goes on with "
-                "them, or name another folder with work"
+                f"there are stages of an earlier run with these options in {self._folder}: continue them with "
+                "resume=True, or give another folder with work"
             ) from None
 
     def collect(self, table: SparkTable, *kinds: str) -> tuple[list[Arrays1D], ...]:

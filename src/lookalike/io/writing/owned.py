@@ -37,7 +37,7 @@ MARK = ".lookalike.json"
 STAGED = ".partial"
 _BELOW = f"{STAGED}/"
 # What to do about a file in the way, before a run and at its end.
-_ELSEWHERE, _GO_ON = "or choose another folder", "then go on with --resume"
+_ELSEWHERE, _GO_ON = "or choose another folder", "then continue with --resume"
 
 
 class OwnedFolder:
