@@ -116,7 +116,7 @@ def changed(**fields: Any) -> str:
 
 
 REFUSED = {
-    "no JSON": "{",
+    "not JSON": "{",
     "a list": "[1]",
     f"of version {VERSION + 1} of the hash specification, and this is version {VERSION}": changed(spec=VERSION + 1),
     "of version None of the hash specification": changed(spec="gone"),
