@@ -24,8 +24,9 @@ def words_of(text: str) -> list[str]:
 
 
 def config_of(measure: str | None = None, **options: Any) -> Config:
-    distance = measure is not None and measure_named(measure).is_distance
-    return make_config(measure=measure, max_distance=2.0 if distance else None, **options)
+    traits = None if measure is None else measure_named(measure)
+    needs = {} if traits is None else {"max_distance": traits.is_distance, "threshold": traits.boundless}
+    return make_config(measure=measure, **{name: 2.0 for name, needed in needs.items() if needed}, **options)
 
 
 RECIPES = [
