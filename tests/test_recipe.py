@@ -25,8 +25,9 @@ def words_of(text: str) -> list[str]:
 
 def config_of(measure: str | None = None, **options: Any) -> Config:
     traits = None if measure is None else measure_named(measure)
-    needs = {} if traits is None else {"max_distance": traits.is_distance, "threshold": traits.boundless}
-    return make_config(measure=measure, **{name: 2.0 for name, needed in needs.items() if needed}, **options)
+    limits = {} if traits is None else {"max_distance": traits.is_distance, "threshold": traits.boundless}
+    needed: dict[str, Any] = {name: 2.0 for name, wanted in limits.items() if wanted}
+    return make_config(measure=measure, **needed, **options)
 
 
 RECIPES = [
