@@ -24,8 +24,10 @@ def words_of(text: str) -> list[str]:
 
 
 def config_of(measure: str | None = None, **options: Any) -> Config:
-    distance = measure is not None and measure_named(measure).is_distance
-    return make_config(measure=measure, max_distance=2.0 if distance else None, **options)
+    traits = None if measure is None else measure_named(measure)
+    limits = {} if traits is None else {"max_distance": traits.is_distance, "threshold": traits.boundless}
+    needed: dict[str, Any] = {name: 2.0 for name, wanted in limits.items() if wanted}
+    return make_config(measure=measure, **needed, **options)
 
 
 RECIPES = [
@@ -116,7 +118,7 @@ def changed(**fields: Any) -> str:
 
 
 REFUSED = {
-    "no JSON": "{",
+    "not JSON": "{",
     "a list": "[1]",
     f"of version {VERSION + 1} of the hash specification, and this is version {VERSION}": changed(spec=VERSION + 1),
     "of version None of the hash specification": changed(spec="gone"),

@@ -62,7 +62,7 @@ def test_a_sample_of_the_data_makes_the_plan(run: Run, docs: Path) -> None:
     [
         (["-t", "0"], 2, "threshold is 0.0: it must be above 0 and up to 1"),
         (["--recall", "2"], 2, "recall is 2.0: it must be above 0 and up to 1"),
-        (["--bands", "20"], 2, "bands is given without rows"),
+        (["--bands", "20"], 2, "bands needs rows"),
         (["--bands", "0", "--rows", "5"], 2, "bands is 0: it must be a whole number from 1"),
         (["--items", "0"], 2, "items is 0: it must be a number, 1 or more"),
         (["--items", "nan"], 2, "items is nan: it must be a number, 1 or more"),

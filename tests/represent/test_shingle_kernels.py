@@ -435,7 +435,7 @@ def test_a_batch_without_rows_or_without_text() -> None:
 def test_a_row_longer_than_positions_can_count_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(texts_module, "LONGEST_ROW", 10)
     assert len(shingle_texts(pa.array(["x" * 10]), Shingle())) == 1
-    with pytest.raises(InputError, match="a text of 11 bytes is too long: 10 bytes is the most"):
+    with pytest.raises(InputError, match="a text of 11 bytes is too long: the limit is 10 bytes"):
         shingle_texts(pa.array(["x" * 11]), Shingle())
 
 

@@ -302,7 +302,7 @@ def plan(
             why = search.why(chosen, recall)
     elif bands is None or rows is None:
         given, missing = ("rows", "bands") if bands is None else ("bands", "rows")
-        raise OptionError(f"{given} is given without {missing}: give both, or neither and a recall")
+        raise OptionError(f"{given} needs {missing}: give both, or neither and a recall")
     else:
         bands, rows = whole("bands", bands), whole("rows", rows)
         if bands * rows > most:
