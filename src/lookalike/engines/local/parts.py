@@ -164,12 +164,21 @@ def group_items(run: RunContext, sketches: Sketches, active: BoolArray, judge: J
     )  # fmt: skip
 
 
-def _probes(folds: Folds) -> BoolArray:
-    """Leaders whose pairs with one another are not wanted: those that stand for none of the smaller collection."""
+@dataclass(frozen=True, slots=True)
+class Probes:
+    """Leaders whose pairs with one another are not wanted: those that stand for none of the smaller collection.
+
+    `last` tells that they come after all others. A pair is looked for from its earlier item on, and not from a probe.
+    """
+
+    items: BoolArray
+    last: bool
+
+
+def _probes(folds: Folds) -> Probes:
     own, references = folds.own_sizes, folds.sizes - folds.own_sizes
-    few = own if int(own.sum()) < int(references.sum()) else references
-    alone: BoolArray = few == 0
-    return alone
+    own_are_few = int(own.sum()) < int(references.sum())
+    return Probes((own if own_are_few else references) == 0, last=not own_are_few)
 
 
 def group_bands(
@@ -181,11 +190,11 @@ def group_bands(
     most: int,
     budget: Budget,
     progress: Progress,
-    probes: BoolArray | None = None,
+    probes: Probes | None = None,
 ) -> Grouped:
     """The buckets of every band, over the active items; larger ones than `most` are giant.
 
-    Items that are `probes` are in buckets with others, whose number makes a bucket giant, and make no pairs alone.
+    Items that are `probes` are in buckets with others, whose number makes a bucket giant, and make no buckets alone.
     """
     meets, giant_items = np.zeros((2, len(active)), np.bool_)
     drawn = BucketPairs(int(active.sum()) * bands, 0)
@@ -197,9 +206,12 @@ def group_bands(
         keys, items = sketches.select("keys", band, active, low, high)
         pairs = drawn.pairs_of(keys, items)
         if probes is not None:
-            items[probes[items]] |= np.uint32(PROBE)
+            items[probes.items[items]] |= np.uint32(PROBE)
         giant = np.zeros(len(active), np.bool_)
         buckets = group(keys, items, giant, most=most)
+        if probes is not None and not probes.last:
+            # Those of probes alone are gone; in the others every item is looked for from.
+            buckets = replace(buckets, splits=buckets.starts[1:]).ascending()
         return band, buckets, np.flatnonzero(giant) if buckets.giants else np.empty(0, np.int64), pairs
 
     found: list[list[Groups]] = [[] for _ in range(bands)]
