@@ -52,5 +52,5 @@ def test_shares_of_a_gigabyte_on_eight_threads_are_what_they_were() -> None:
 
 def test_more_pairs_than_may_be_listed_are_refused_with_their_number() -> None:
     Limits(1000).check_pairs(1000)
-    with pytest.raises(OptionError, match=r"there are about 1,001 pairs, more than max_pairs = 1,000: ask for"):
+    with pytest.raises(OptionError, match=r"there are about 1,001 pairs, more than max_pairs = 1,000: use clusters"):
         Limits(1000).check_pairs(1001, "about ")

@@ -183,7 +183,7 @@ def test_what_another_collection_has_is_cut(run: Run, tmp_path: Path) -> None:
     ("options", "said"),
     [
         (["--annotate"], "annotate tells of whole documents"),
-        (["--engine", "spark"], "unit is not supported on Spark yet"),
+        (["--engine", "spark"], "unit is not supported on Spark"),
         (["--threshold", "0.9"], "threshold does not go with unit='span:5'"),
         (["-c", "text,id"], "unit is 'span:5': it takes one column, not 2"),
         (["-c", "text,id", "--unit", "paragraph"], "unit is 'paragraph': it takes one column, not 2"),
