@@ -61,6 +61,7 @@ def _readme() -> None:
     np.save("queries.npy", rng.normal(size=(3, 8)).astype(np.float32))
     Path("log.csv").write_text("user,item\nann,tea\nann,milk\nbob,tea\nbob,milk\n")
     _pictures()
+    _records()
     for name in ("A.txt", "B.txt", "page.txt"):
         Path(name).write_text(_texts()[0])
 
