@@ -37,7 +37,8 @@ def test_pairs_are_all_whose_product_reaches_the_threshold(limit: float) -> None
     assert ((10, 11) in found) == (limit < 0.125)
     assert {(20, 21), (20, 22), (21, 22)} <= found.keys()
     certificate = result.report["certificate"]
-    assert "recall 1 (every pair was compared) of the pairs with dot product >=" in certificate["statement"]
+    assert f"pairs with dot product >= {limit:g} on vectors" in certificate["statement"]
+    assert "; recall 1 (every pair was compared); precision 1" in certificate["statement"]
     bins = result.report["similarities"]
     assert sum(each["pairs"] for each in bins) == len(expected)
     assert bins[0]["from"] >= limit * 0.9 and bins[-1]["to"] <= 10 * limit
@@ -78,9 +79,9 @@ def test_the_report_has_products_beyond_its_scale_in_its_last_column() -> None:
     last = report["similarities"][-1]
     assert last["from"] == last["to"] == 5.0
     assert last["pairs"] == sum(product >= 5.0 for product in truth(vectors(), 0.5).values())
-    text = page(report)
+    text = page(report).replace("\N{NO-BREAK SPACE}", " ")
     assert "at dot product ≥ 0.5." in text
-    assert f"The thin column has the {last['pairs']:,} at 5 and beyond." in text
+    assert f"The narrow column shows the {last['pairs']:,} pairs at 5 and beyond." in text
 
 
 def test_a_scale_without_an_end_goes_to_ten_times_its_limit() -> None:
@@ -95,7 +96,7 @@ def test_a_scale_without_an_end_goes_to_ten_times_its_limit() -> None:
     ("options", "message"),
     [
         ({"threshold": None}, "dot needs threshold"),
-        ({"max_distance": 3.0}, "max_distance does not go with dot"),
+        ({"max_distance": 3.0}, "dot is a similarity without a distance"),
         ({"threshold": -1.0}, "threshold is -1.0: it must be above 0"),
         ({"bands": 3, "rows": 2}, "all pairs must be compared, which needs"),
         ({"verify": "none"}, "all pairs must be compared, which needs"),
@@ -114,5 +115,5 @@ def test_what_makes_no_sense_is_refused_in_one_line(options: dict[str, Any], mes
 def test_an_index_and_tune_take_no_products(tmp_path: Any) -> None:
     with pytest.raises(OptionError, match="an index is not for dot"):
         lookalike.Index.build(tmp_path / "index", vectors(), measure="dot", threshold=2.0)
-    with pytest.raises(OptionError, match="measure is 'dot': tune is for similarities up to 1"):
+    with pytest.raises(OptionError, match="measure is 'dot': tune works with similarities up to 1"):
         lookalike.tune(vectors(), measure="dot")

@@ -222,7 +222,7 @@ BAD: list[Any] = [[1.0, 2.0], [1.0], [math.nan, 1.0], [math.inf, 0.0], None, [0.
 
 def test_a_vector_that_cannot_be_compared_is_named_with_its_row() -> None:
     for row, why in ((1, "has 1 component, the others have 2"), (2, "holds NaN"), (3, "holds infinity")):
-        with pytest.raises(InputError, match=rf"item 1: the item {why}; skip_bad=True \(--skip-bad\) counts"):
+        with pytest.raises(InputError, match=rf"item 1: the item {why}; skip_bad=True \(--skip-bad\) skips"):
             lookalike.pairs(pa.table({"vector": [BAD[0], BAD[row]]}))
     with pytest.raises(InputError, match="item 1: the item is zero and has no direction"):
         lookalike.pairs(pa.table({"vector": [BAD[0], BAD[5]]}))
@@ -285,7 +285,7 @@ def test_lists_of_integers_are_sets_unless_a_measure_wants_numbers() -> None:
     assert lookalike.pairs(table, sets="x", threshold=0.7).report["compared"] == "sets"
     with pytest.raises(InputError, match="column 'x' holds list<item: string>: an item must be a list of numbers"):
         lookalike.pairs(pa.table({"x": [["a"]]}), vectors="x")
-    with pytest.raises(OptionError, match="column, vectors and sets all name the column"):
+    with pytest.raises(OptionError, match="column, vectors, sets and compare all name the column"):
         lookalike.pairs(table, vectors="x", column="x")
 
 

@@ -150,11 +150,11 @@ def test_stages_for_many_machines_tell_the_same_distances(options: dict[str, Any
 def test_the_page_speaks_of_distances_and_draws_a_falling_curve() -> None:
     report = lookalike.dedup(bits(), measure="hamming", max_distance=6, bands=20, rows=12).full_report()
     report = json.loads(json.dumps(report, allow_nan=False))
-    text = page(report)
+    text = page(report).replace("\N{NO-BREAK SPACE}", " ")
     assert "at Hamming distance ≤ 6." in text
     assert "imilarit" not in text and "≥" not in text
     assert report["curve"] and all(0 <= point["distance"] <= 6 for point in report["curve"])
-    assert "20 bands of 12 rows: a pair at the largest distance becomes a candidate" in text
+    assert "20 bands of 12 rows: a pair at the maximum distance becomes a candidate" in text
     assert [(each["from"], each["to"]) for each in report["distances"]][:2] == [(0, 0), (0, 1)]
 
 
@@ -188,14 +188,14 @@ def test_a_scale_that_is_told_as_a_distance_goes_there_and_back() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"measure": "hamming", "max_distance": 0.1}, "of hamming it is how many bits may differ, such as 3"),
+        ({"measure": "hamming", "max_distance": 0.1}, "for hamming it is a number of bits, such as 3"),
         ({"measure": "hamming", "max_distance": 70}, "max_distance is 70: strings of 70 bits never differ in more"),
-        ({"measure": "hamming", "max_distance": 3, "threshold": 0.9}, "both say what is alike: give one of them"),
-        ({"measure": "jaccard", "max_distance": 1.0}, "of jaccard it must be below 1, as 1 - similarity is"),
-        ({"measure": "containment", "max_distance": 0.1}, "which is a similarity: give threshold"),
+        ({"measure": "hamming", "max_distance": 3, "threshold": 0.9}, "both say what matches: give one of them"),
+        ({"measure": "jaccard", "max_distance": 1.0}, "for jaccard it is 1 - similarity and must be below 1"),
+        ({"measure": "containment", "max_distance": 0.1}, "without a distance: give threshold"),
         ({"measure": "euclidean", "max_distance": 0}, "max_distance is 0: it must be above 0"),
         ({"measure": "hamming", "max_distance": -1}, "max_distance is -1: it must be above 0"),
-        ({"max_distance": 3}, r"give measure \(--measure\), for example hamming"),
+        ({"max_distance": 3}, r"add measure \(--measure\), for example hamming"),
     ],
 )
 def test_a_distance_that_cannot_be_is_refused_in_one_line(options: dict[str, Any], message: str) -> None:

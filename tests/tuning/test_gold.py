@@ -71,7 +71,7 @@ def test_of_two_collections_either_may_come_first() -> None:
 @pytest.mark.parametrize(
     ("truth", "message"),
     [
-        ([("p", "q")], "none of the 1 pairs of the truth names two ids of the input"),
+        ([("p", "q")], "none of the 1 known matches has both ids in the input"),
         (["ab"], "truth holds 'ab': pairs of two ids are needed"),
         ("missing.tsv", "missing.tsv cannot be read"),
     ],

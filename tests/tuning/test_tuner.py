@@ -131,7 +131,7 @@ def test_a_sample_is_held_against_all_and_is_the_same_each_time() -> None:
 def test_what_cannot_be_tuned_is_said() -> None:
     with pytest.raises(OptionError, match="tune works with similarities, not with distances"):
         lookalike.tune(np.eye(3), measure="euclidean")
-    with pytest.raises(InputError, match="none of the 1 pairs of the truth"):
+    with pytest.raises(InputError, match="none of the 1 known matches"):
         lookalike.tune(["a b", "a c"], truth=[("x", "y")])
     with pytest.raises(OptionError, match="tune has no option 'threshold'"):
         lookalike.tune(["a b"], threshold=0.8)  # type: ignore[call-arg]

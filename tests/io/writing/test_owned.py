@@ -158,7 +158,7 @@ def test_a_file_of_somebody_in_the_way_of_a_result_stays_until_it_is_moved(tmp_p
     put(folder, report="1", kept_a="1")
     (folder.path / "kept").mkdir()
     (folder.path / "kept" / "a").write_text("mine")
-    with pytest.raises(OutputError, match=r"kept/a exists and was not made by lookalike: move it, then go on"):
+    with pytest.raises(OutputError, match=r"kept/a exists and was not made by lookalike: move it, then continue"):
         folder.publish("report")
     (folder.path / "kept" / "a").rename(tmp_path / "a")
     again = OwnedFolder(folder.path, "run")
