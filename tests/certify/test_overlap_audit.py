@@ -15,7 +15,9 @@ from lookalike.certify.overlap_audit import OverlapAudit
 from lookalike.certify.row_audit import RowAudit
 from lookalike.measures.bag_measures import BagJudge
 from lookalike.measures.containment_measure import ContainmentJudge
+from lookalike.measures.field_measure import FieldJudge
 from lookalike.verify.weighted import bag_rows, sparse_cosine, weighted_jaccard
+from tests.reference.columns import elements
 from tests.reference.sets import containment, exact
 
 
@@ -79,6 +81,25 @@ def test_bags_are_audited_as_if_each_was_compared_with_each(compare: Any, overla
         if overlap == "product":
             weights *= rng.choice([-1, 1], len(values), p=[0.1, 0.9]).astype(np.float32)
         rows = bag_rows(offsets, values, weights)
+        indexed.add(first, *rows)
+        plain.add(first, *rows)
+    one, other = indexed.finish(), plain.finish()
+    assert len(one.left) > 50
+    for name in ("items", "left", "right", "similarities"):
+        assert np.array_equal(getattr(one, name), getattr(other, name))
+
+
+def test_rows_by_columns_are_audited_as_if_each_was_compared_with_each() -> None:
+    rng, judge = np.random.default_rng(6), FieldJudge(0.6, np.array([2.0, 1.0, 0.5]))
+    indexed, plain = OverlapAudit(judge, 100, 7), RowAudit(judge, 100, 7)
+    for first in range(0, 400, 80):
+        # Few elements, and some rows that lack columns.
+        drawn = [
+            {field: set(rng.integers(6, size=rng.integers(0, 5)).tolist()) for field in range(3)} for _ in range(80)
+        ]
+        some = [sorted(elements(row)) for row in drawn]
+        offsets = np.cumsum([0, *map(len, some)]).astype(np.int64)
+        rows = offsets, np.array([x for each in some for x in each], np.uint64)
         indexed.add(first, *rows)
         plain.add(first, *rows)
     one, other = indexed.finish(), plain.finish()
