@@ -29,7 +29,7 @@ from lookalike.types import Dense, F64Array, I64Array, U32Array, U64Array
 from lookalike.verify.distances import minkowski
 from lookalike.verify.scan import EUCLIDEAN, MANHATTAN, all_pairs_within
 
-__all__ = ["Distance", "DistanceJudge"]
+__all__ = ["ComponentJudge", "Distance", "DistanceJudge"]
 
 _SCANNED = {1.0: MANHATTAN, 2.0: EUCLIDEAN}
 
@@ -82,14 +82,10 @@ class Distance(Measure):
         return DistanceJudge(self.order, config.scale.threshold)
 
 
-class DistanceJudge(Comparable):
-    """Compares the vectors themselves; a score is minus the distance."""
+class ComponentJudge(Comparable):
+    """What compares vectors as they are, whatever they are compared by: a row has their components."""
 
     lowest = -math.inf
-
-    def __init__(self, order: float, threshold: float) -> None:
-        self._order = order
-        self.threshold = threshold
 
     def lengths(self, sizes: U32Array) -> I64Array:
         return (sizes.astype(np.int64) + 1) // 2
@@ -97,6 +93,14 @@ class DistanceJudge(Comparable):
     def rows(self, items: Dense) -> tuple[I64Array, U64Array]:
         words = component_words(items.values if items.present.all() else items.values[items.present])
         return row_offsets(items, words), words.reshape(-1)
+
+
+class DistanceJudge(ComponentJudge):
+    """Compares the vectors themselves; a score is minus the distance."""
+
+    def __init__(self, order: float, threshold: float) -> None:
+        self._order = order
+        self.threshold = threshold
 
     def compare(
         self, offsets: I64Array, words: U64Array, left: I64Array, right: I64Array, threshold: float

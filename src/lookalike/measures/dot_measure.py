@@ -7,7 +7,6 @@ and no hash function meets more often where a product is larger. The row of a ve
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -17,11 +16,12 @@ from lookalike.config import Config
 from lookalike.errors import OptionError
 from lookalike.key import key_of
 from lookalike.measures.base import Judge, Unsketched
-from lookalike.measures.comparable import Comparable, all_rows
-from lookalike.measures.vector_measures import component_words, in_groups, row_offsets
+from lookalike.measures.comparable import all_rows
+from lookalike.measures.distance_measures import ComponentJudge
+from lookalike.measures.vector_measures import in_groups
 from lookalike.recipe import Recipe
 from lookalike.represent.vectors import dense
-from lookalike.types import Dense, F64Array, I64Array, U32Array, U64Array
+from lookalike.types import Dense, F64Array, I64Array, U64Array
 from lookalike.verify.dot import inner_products
 from lookalike.verify.scan import all_pairs_multiplied
 
@@ -45,20 +45,11 @@ class Dot(Unsketched):
         return DotJudge(config.scale.threshold)
 
 
-class DotJudge(Comparable):
+class DotJudge(ComponentJudge):
     """Multiplies the vectors themselves."""
-
-    lowest = -math.inf
 
     def __init__(self, threshold: float) -> None:
         self.threshold = threshold
-
-    def lengths(self, sizes: U32Array) -> I64Array:
-        return (sizes.astype(np.int64) + 1) // 2
-
-    def rows(self, items: Dense) -> tuple[I64Array, U64Array]:
-        words = component_words(items.values if items.present.all() else items.values[items.present])
-        return row_offsets(items, words), words.reshape(-1)
 
     def compare(
         self, offsets: I64Array, words: U64Array, left: I64Array, right: I64Array, threshold: float
