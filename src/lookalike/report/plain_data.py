@@ -167,6 +167,8 @@ def report_of(facts: RunFacts, ids: Callable[[I64Array], list[Any]]) -> dict[str
             for point in out["certificate"].pop("curve", [])
             if point["found"] is not None
         ]
+    if config.only_against:
+        out["only_against"] = True
     if config.group_by is not None:
         out["group_by"] = config.group_by
     return out

@@ -154,7 +154,7 @@ def test_bad_bytes_that_are_replaced_are_counted(tmp_path: Path) -> None:
 
 
 def test_units_smaller_than_documents_are_refused() -> None:
-    with pytest.raises(OptionError, match="with_rows tells of whole documents: it does not go with unit='line'"):
+    with pytest.raises(OptionError, match="with_rows is for whole documents and cannot be combined with unit='line'"):
         lookalike.dedup(TEXTS, unit="line", with_rows=True)
 
 

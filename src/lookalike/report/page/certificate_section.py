@@ -13,6 +13,7 @@ from lookalike.report.page.layout import Section, figure, numbers_foldout, table
 from lookalike.report.page.markup import Markup, foldout, join, name, tag
 from lookalike.report.page.measure import compares_all, is_distance, told, told_of, with_signs
 from lookalike.report.page.numbers import probability, whole
+from lookalike.report.page.other_section import only_other
 from lookalike.wording.phrases import counted
 
 __all__ = ["band_chart", "certificate"]
@@ -180,10 +181,14 @@ def _left(report: Fields, data: Fields) -> Markup | None:
     kept, noun = count(report, "kept"), unit(report)
     among = f"Of the {counted(kept, noun)} kept" if kept is not None else f"Of the kept {noun}s"
     if high == 0:
-        return tag("p", f"{among}, none has a near-duplicate left: every pair was compared.", class_="left-over")
+        what = "matches the other collection" if only_other(report) else "has a near-duplicate left"
+        return tag("p", f"{among}, none {what}: every pair was compared.", class_="left-over")
     span = f" (95% interval {low:,} to {high:,})" if low is not None and high is not None else ""
     many = f"about {items:,}" if items else "probably none"
-    text = f"{among}, {many}{span} still {'has' if items <= 1 else 'have'} a near-duplicate."
+    if only_other(report):
+        text = f"{among}, {many}{span} still {'matches' if items <= 1 else 'match'} the other collection."
+    else:
+        text = f"{among}, {many}{span} still {'has' if items <= 1 else 'have'} a near-duplicate."
     return tag("p", text, class_="left-over")
 
 

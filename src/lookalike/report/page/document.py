@@ -21,6 +21,7 @@ from lookalike.report.page.known_section import known
 from lookalike.report.page.layout import Section
 from lookalike.report.page.markup import Markup, tag
 from lookalike.report.page.numbers import when
+from lookalike.report.page.other_section import other
 from lookalike.report.page.palette import style_variables
 from lookalike.report.page.run import command, cost, method
 from lookalike.report.page.sources import sources
@@ -33,6 +34,7 @@ SECTIONS: tuple[Callable[[Fields], Section | None], ...] = (
     warnings,
     certificate,
     known,
+    other,
     sources,
     spread,
     curve,

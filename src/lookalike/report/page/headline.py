@@ -8,6 +8,7 @@ from lookalike.report.page.layout import Section, unordered
 from lookalike.report.page.markup import Markup, join, tag
 from lookalike.report.page.measure import is_identity, limit, measured, told
 from lookalike.report.page.numbers import of_all, whole
+from lookalike.report.page.other_section import only_other
 from lookalike.report.page.span_section import cuts_spans, span_headline, span_title
 from lookalike.wording.phrases import counted
 
@@ -74,6 +75,13 @@ def _meaning(report: Fields) -> str:
             return ""
         linked = "Clusters of pairs" if count(report, "clusters") is not None else "Pairs"
         return "Identical items." if identity else f"{linked} at {alike}."
+    if only_other(report):
+        alike = "" if identity else f" at {alike}"
+        if not removed:
+            return f"Nothing was removed: no {noun} matches an item of the other collection{alike}."
+        gone = f"{removed:,} {noun}s were removed" if removed > 1 else f"One {noun} was removed"
+        among = f"{noun.capitalize()}s were not compared with each other."
+        return f"{gone}, matching an item of the other collection{alike}. {among}"
     if not removed:
         return f"Nothing was removed: no two {noun}s " + ("are identical." if identity else f"match at {alike}.")
     gone = f"{removed:,} {noun}s were removed, each" if removed > 1 else f"One {noun} was removed,"
@@ -91,7 +99,8 @@ def _balance(report: Fields) -> Markup | None:
     items, kept, removed = count(report, "items"), count(report, "kept"), _removed(report)
     if not items or kept is None or removed is None:
         return None
-    identical = count(report, "identical") or 0
+    # Where only items of another collection count, copies are not removed as such.
+    identical = 0 if only_other(report) else count(report, "identical") or 0
     # Every identical copy is removed, unless groups or another collection changed what is compared.
     same = identical if identical <= removed else 0
     parts = [
@@ -144,7 +153,7 @@ def _files(report: Fields) -> str:
 
 def _clusters(report: Fields) -> tuple[str, str, str] | None:
     clusters, largest = count(report, "clusters"), count(report, "largest_cluster")
-    if clusters is None:
+    if clusters is None or only_other(report):
         return None
     return "clusters", whole(clusters), f"the largest of {largest:,}" if largest else ""
 
