@@ -68,6 +68,7 @@ class RunFacts:
         seconds: what each stage took.
         spilled: bytes that were in files instead of memory.
         undivided: row groups that one thread had to decode.
+        remarks: what users should know of how files were read.
         against: the files of the collection that was compared against, if there was one.
     """
 
@@ -82,6 +83,7 @@ class RunFacts:
     seconds: Mapping[str, float]
     spilled: int = 0
     undivided: int = 0
+    remarks: tuple[str, ...] = ()
     against: Sequence[str] | None = None
 
 
@@ -108,9 +110,16 @@ def _facts(found: Found) -> RunFacts:
         found.config, found.items, found.plan, found.counts, matched.pairs, _binned(found), median,
         None if found.plan is None else certificate_of(found), matched.seconds, matched.spilled,
         # How it was read, not what was found: with one thread there are none.
-        getattr(found.items.source, "undivided", 0),
+        getattr(found.items.source, "undivided", 0), _remarks(found),
         None if found.collection.against is None else found.collection.against.source.files,
     )  # fmt: skip
+
+
+def _remarks(found: Found) -> tuple[str, ...]:
+    """What users should know of how files were read."""
+    against = found.collection.against
+    sources = [found.items.source, *([] if against is None else [against.source])]
+    return tuple(remark for source in sources for remark in getattr(source, "remarks", ()))
 
 
 def report_of(facts: RunFacts, ids: Callable[[I64Array], list[Any]]) -> dict[str, Any]:
@@ -146,6 +155,8 @@ def report_of(facts: RunFacts, ids: Callable[[I64Array], list[Any]]) -> dict[str
     }
     if config.scale.whole is not None:
         out["whole"] = config.scale.whole
+    if facts.remarks:
+        out["remarks"] = [spelled(remark) for remark in facts.remarks]
     if facts.against is not None:
         out["against"] = [spelled(name) for name in facts.against]
     if planned is not None and facts.certificate is not None:
@@ -409,6 +420,7 @@ def warnings(data: dict[str, Any], *, counts: bool = True) -> list[str]:
         out.append(f"{counted(data['invalid_utf8'], 'item')} with invalid UTF-8, replaced by U+FFFD")
     if data["skipped_rows"] and counts:
         out.append(f"{counted(data['skipped_rows'], 'unreadable row')} skipped")
+    out += data.get("remarks", [])
     if data["undivided_groups"]:
         out.append(
             f"slow to read: {counted(data['undivided_groups'], 'large row group')} of lists, of times or at an address "
