@@ -34,6 +34,20 @@ def test_a_cell_far_away(book: Path) -> None:
     refused(book, workbook([["title"], ["<c r='B900000'  t='n'><f>1</f><v>1</v></c>"]]), "row 900,000 and column 2")
 
 
+def test_cells_where_none_can_be(book: Path) -> None:
+    for place in ("AAAA1", "XFE1", "A1048577", "A99999999", "1A", "&#88;FD1"):
+        cell = f'<c r="{place}"><v>1</v></c>'
+        refused(book, workbook([["title"], [cell]]), "has a cell at .*, where none can be")
+
+
+def test_places_that_are_hidden_from_a_careless_look(book: Path) -> None:
+    far = 'r="XFD1048576"'
+    for cell in (f'<c xr:r="A1" {far}><v>1</v></c>', f'<c x="\'" {far}><v>1</v></c>', f'<c x=">" {far}><v>1</v></c>',
+                 f"<c x=\" r='A1'\" {far}><v>1</v></c>", f'<c {far}/><c><v>1</v></c>',
+                 '<c r="XFC1"/></row><row r="1048575"><c><v>1</v></c>'):  # fmt: skip
+        refused(book, workbook([["title"], [cell]]), "reaches to row 1,048,57. and column 16,3")
+
+
 def test_cells_that_are_only_coloured_take_no_room(book: Path) -> None:
     book.write_bytes(workbook([["title"], ["tea"], ['<c r="A1048576" s="1"/>']]))
     assert open_files([str(book)], memory=MEMORY).count() == 1
@@ -51,7 +65,7 @@ def test_cells_that_do_not_say_where_they_are(book: Path) -> None:
     book.write_bytes(workbook([[cell] * 20 for _ in range(1000)]))
     assert open_files([str(book)], memory=MEMORY).count() == 999
     wide = workbook([[cell * 1000], *([cell] for _ in range(1000))])
-    refused(book, wide, "row 1,001 and column 1,000")
+    refused(book, wide, "row 2,002 and column 1,000")
 
 
 def test_one_long_text_among_many_short_ones_is_no_harm(book: Path) -> None:

@@ -32,6 +32,7 @@ from lookalike.io.reading.formats.bibliography import SEPARATOR, Bibliography, C
 from lookalike.io.reading.formats.held_table import HeldTable, held, held_pieces, held_schema
 from lookalike.io.reading.formats.latex import plain_text
 from lookalike.io.reading.places import Place
+from lookalike.wording.messages import cut_short
 
 _USUAL = (
     "key", "type", "author", "title", "year", "journal", "booktitle", "volume", "number", "pages", "doi", "abstract",
@@ -131,7 +132,7 @@ class _Entries:
         if kind != "string":
             named = _KEY.match(self._data, at, self._limit)
             if named is None:
-                raise _MalformedError(f"no key and comma after '@{kind}{start[2].decode()}'")
+                raise _MalformedError(f"no key and comma after '@{cut_short(kind)}{start[2].decode()}'")
             at, key = named.end(), " ".join(decoded(named[1], self._found.encoding).split())
         fields: dict[str, str] = {"key": key, "type": kind}
         while (end := _END.match(self._data, at, self._limit)) is None or end[1] != closing:
@@ -152,9 +153,10 @@ class _Entries:
     def _what_is_wrong(self, kind: str, key: str, at: int) -> str:
         rest = self._data[at : min(at + 200, self._limit)].strip(b", \t\r\n").split()
         if not rest:
-            return f"@{kind} '{key}' is not closed"
+            return f"@{cut_short(kind)} '{cut_short(key)}' is not closed"
         seen = decoded(rest[0][:20], self._found.encoding)
-        return f"@{kind} '{key}' has {seen!r} in line {self._line(at)} where a field or its end should be"
+        where = f"in line {self._line(at)} where a field or its end should be"
+        return f"@{cut_short(kind)} '{cut_short(key)}' has {seen!r} {where}"
 
     def _value(self, at: int, name: str, kind: str, key: str) -> tuple[str, int]:
         """The value that begins here, joined of its parts, and where it ends."""
@@ -170,7 +172,7 @@ class _Entries:
             else:
                 bare = _BARE.match(self._data, at, self._limit)
                 if bare is None:
-                    raise _MalformedError(f"@{kind} '{key}' has no value for '{name}'")
+                    raise _MalformedError(f"@{cut_short(kind)} '{cut_short(key)}' has no value for '{cut_short(name)}'")
                 word, end = decoded(bare[0], self._found.encoding), bare.end()
                 parts.append(self._strings.get(word.lower(), word))
             more = _JOIN.match(self._data, end, self._limit)

@@ -26,12 +26,15 @@ from lookalike.errors import InputError
 from lookalike.io.limits import check_whole, most_at_once
 from lookalike.io.reading.places import Place
 from lookalike.types import I64Array
+from lookalike.wording.messages import cut_short
 
 _LOCAL_HEADER = Struct("<26xHH")
 # What a cell of a table takes in memory, as a value of the library and as one of Python.
 _CELL_BYTES = 64
 # Where no limit is given; no workbook that an office program opens is as large.
 _MOST = 4 << 30
+# What a sheet has at the most, and office programs write.
+_LAST_ROW, _LAST_COLUMN = 1_048_576, 16_384
 
 _SHEET, _WIDE_SHEET = b"sheetData", b"s\0h\0e\0e\0t\0D\0a\0t\0a"
 _TEXTS = re.compile(rb"<(?:\w+:)?sst[\s>]")
@@ -42,7 +45,8 @@ _CELL = re.compile(
     rb"(?:<(?:\w+:)?f\b[^<>]*(?:/>|>[^<]*</(?:\w+:)?f>))?(?:<(?:\w+:)?v>([^<]*)<)?"
 )
 _ANY_CELL = re.compile(rb"<(?:\w+:)?c[\s/>]")
-_AT = re.compile(rb"\br\s*=\s*[\"']([A-Za-z]{1,3})(\d{1,9})[\"']")
+_PLACE = re.compile(rb"\sr\s*=\s*[\"']([^\"'<>]*)[\"']")
+_NUMBERED = re.compile(rb"([A-Za-z]{0,3})(\d{1,7})")
 _SHARED = re.compile(rb"\bt\s*=\s*[\"']s[\"']")
 
 __all__ = ["check_workbook"]
@@ -110,18 +114,28 @@ def _check_sheet(place: Place, name: str, content: bytes, lengths: list[I64Array
     row = column = copied = 0
     unplaced = False
     for cell in _CELL.finditer(content):
-        at = _AT.search(cell[1])
-        if at is None:
-            unplaced = True
-        else:
-            row, column = max(row, int(at[2])), max(column, _number(at[1]))
+        places = _PLACE.findall(cell[1])
+        unplaced = unplaced or not places
+        row, column = _last(f"{place.name}: {name}", places, row, column)
         copied += _length(cell, lengths, longest)
     if unplaced:
+        # They come behind the row or the cell before them, which may be empty.
+        row, column = _last(f"{place.name}: {name}", _PLACE.findall(content), row, column)
         rows, columns = _in_order(content)
         row, column = row + rows, column + columns
     _check(f"{place.name}: {name}, which reaches to row {row:,} and column {column:,},", row * column * _CELL_BYTES,
            most, place)  # fmt: skip
     _check(f"{place.name}: the texts of {name}", copied, most, place)
+
+
+def _last(where: str, places: list[bytes], row: int, column: int) -> tuple[int, int]:
+    """The last row and column of some places of cells (B7) and of rows (7), if it is behind this one."""
+    for at in places:
+        found = _NUMBERED.fullmatch(at)
+        if found is None or int(found[2]) > _LAST_ROW or _number(found[1]) > _LAST_COLUMN:
+            raise InputError(f"{where} has a cell at {cut_short(at.decode('utf-8', 'replace'))!r}, where none can be")
+        row, column = max(row, int(found[2])), max(column, _number(found[1]))
+    return row, column
 
 
 def _in_order(content: bytes) -> tuple[int, int]:
