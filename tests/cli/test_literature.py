@@ -92,6 +92,14 @@ def test_what_was_assumed_of_a_file_is_a_warning(files: Path, run: Run) -> None:
     assert report["remarks"] == ["refs.ris is not UTF-8: it was read as Windows-1252"]
 
 
+def test_neighbours_and_spans_say_it_as_well(files: Path, run: Run) -> None:
+    Path("refs.ris").write_bytes("\n".join(ris(*row) for row in ROWS).encode("cp1252"))
+    remark = "refs.ris is not UTF-8: it was read as Windows-1252"
+    assert lookalike.neighbors("refs.ris", column="title", k=1).report["notes"][-1] == remark
+    answer = run("dedup", "refs.ris", "-c", "title", "--unit", "span:50", "-o", "spans.csv")
+    assert (answer.code, remark in answer.err) == (0, True)
+
+
 def test_bad_records_are_one_line_or_counted(files: Path, run: Run) -> None:
     with Path("refs.bib").open("a", encoding="utf-8") as file:
         file.write("@article{open, title = {On\n")

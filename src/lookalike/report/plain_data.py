@@ -20,6 +20,7 @@ from lookalike.engines.local.pipeline import Found
 from lookalike.engines.local.result_tables import ids_of
 from lookalike.engines.planning import more_memory
 from lookalike.errors import CertificateError
+from lookalike.io.source import remarks_on
 from lookalike.items.from_rows import Items
 from lookalike.key import seed_shown
 from lookalike.measure_table import IDENTITY, form_named
@@ -110,16 +111,10 @@ def _facts(found: Found) -> RunFacts:
         found.config, found.items, found.plan, found.counts, matched.pairs, _binned(found), median,
         None if found.plan is None else certificate_of(found), matched.seconds, matched.spilled,
         # How it was read, not what was found: with one thread there are none.
-        getattr(found.items.source, "undivided", 0), _remarks(found),
+        getattr(found.items.source, "undivided", 0),
+        remarks_on(found.items.source, None if found.collection.against is None else found.collection.against.source),
         None if found.collection.against is None else found.collection.against.source.files,
     )  # fmt: skip
-
-
-def _remarks(found: Found) -> tuple[str, ...]:
-    """What users should know of how files were read."""
-    against = found.collection.against
-    sources = [found.items.source, *([] if against is None else [against.source])]
-    return tuple(remark for source in sources for remark in getattr(source, "remarks", ()))
 
 
 def report_of(facts: RunFacts, ids: Callable[[I64Array], list[Any]]) -> dict[str, Any]:
