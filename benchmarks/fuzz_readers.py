@@ -252,8 +252,11 @@ def _dedup(path: Path, folder: Path, number: int) -> None:
     import lookalike
 
     threads = 1 + number % 2
-    ending = path.suffix[1:] if number % 2 else ("parquet", "jsonl", "csv")[number % 3]
-    result = lookalike.dedup(str(path), threads=threads, audit=10, memory="200MB", skip_bad=number % 3 == 0)
+    ending = path.suffix[1:] if number % 2 and path.suffix != ".xlsx" else ("parquet", "jsonl", "csv")[number % 3]
+    column = "title" if path.suffix in (".ris", ".bib") else None
+    result = lookalike.dedup(
+        str(path), column=column, threads=threads, audit=10, memory="200MB", skip_bad=number % 3 == 0
+    )
     result.save(folder / f"kept.{ending}", overwrite=True)
 
 

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lookalike.io.reading.formats import thrift
+from tests.workbooks import workbook
 
 __all__ = ["ENDINGS", "FORMATS", "case"]
 
@@ -28,6 +29,9 @@ ENDINGS = {
     "csv": "csv",
     "npy": "npy",
     "npz": "npz",
+    "xlsx": "xlsx",
+    "ris": "ris",
+    "bibtex": "bib",
 }
 FORMATS = tuple(ENDINGS)
 
@@ -40,6 +44,7 @@ _EXTREMES = [0, 1, -1, 2, 7, 127, 128, 255, 256, 2**15, 2**16, 2**31 - 1, -(2**3
 _TOKENS = [
     b"\0", b"\xff", b"\xef\xbb\xbf", b"\xff\xfe", b'"', b"'", b",", b"\t", b"\r", b"\n", b"\r\n", b"\n\n", b"\\", b"{",
     b"}", b"[", b"]", b":", b"null", b"true", b"NaN", b"Infinity", b"-", b"1e999", b"9" * 30, b"9" * 5000,
+    b"@", b"@a{", b"=", b"#", b"TY  - ", b"ER  - ", b"<c>", b"</c>", b"<v>", b"r='Z9'", b"&amp;", b"<!--", b"]]>",
     b"\\ud800", b"\\u0000", b"\x1b[31m", b"[" * 300, b'{"a":' * 300, b'"a":1,', b"2020-01-01", b"x" * 3000,
 ]  # fmt: skip
 
@@ -162,6 +167,55 @@ def _npz(rng: random.Random) -> bytes:
     return out.getvalue()
 
 
+def _xlsx(rng: random.Random) -> bytes:
+    """As of archives of arrays, members are bent before they are packed, too."""
+    shared = ["one", "x" * 5000]
+    cells = [
+        lambda at: f'<c r="{at}" t="inlineStr"><is><t>{rng.choice(["one", "two words", "three"])}</t></is></c>',
+        lambda at: f'<c r="{at}" s="{rng.randrange(3)}"><v>{rng.choice([1999, 2.5, 1e300, *_EXTREMES])}</v></c>',
+        lambda at: f'<c r="{at}" t="s"><v>{rng.randrange(len(shared))}</v></c>',
+        lambda at: f'<c r="{rng.choice([at, "XFD1", "A1048576", "AAAA1", "A0"])}" t="b"><v>1</v></c>',
+        lambda at: f'<c t="e"><f>1/{at}</f><v>#N/A</v></c>',
+    ]  # fmt: skip
+    rows = [
+        [rng.choices(cells, weights=[8, 4, 4, 1, 1])[0](f"{column}{row}") for column in "ABC"]
+        for row in range(2, rng.randrange(3, 9))
+    ]
+    book = workbook([["text", "id", "b"], *rows], texts=shared)
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(book)) as whole, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        chosen = rng.choice(whole.namelist()) if rng.random() < 0.7 else None
+        for name in whole.namelist():
+            data = whole.read(name)
+            archive.writestr(name, bent(data, rng, "npy") if name == chosen else data)
+    return out.getvalue()
+
+
+def _ris(rng: random.Random) -> bytes:
+    tags = ["AU", "TI", "AB", "PY", "SP", "EP", "XX", "N1"]
+    records = [
+        "TY  - JOUR\nTI  - "
+        + _text(rng)
+        + "".join(f"\n{rng.choice(tags)}  - {_text(rng)}" for _ in range(rng.randrange(6)))
+        + "\nER  - \n\n"
+        for _ in range(rng.randrange(9))
+    ]
+    return "".join(records).encode(rng.choice(["utf-8", "utf-8-sig"]))
+
+
+def _bibtex(rng: random.Random) -> bytes:
+    names = ["author", "note", "year", "crossref", "month"]
+    entries = ["@string{jan = {January} # jan}\n", "@comment{a {b}}\n"] if rng.random() < 0.5 else []
+    for number in range(rng.randrange(9)):
+        values = [
+            rng.choice(["{" + _text(rng) + r" {\"u}}", f'"{_text(rng)}"', "jan", "1999 # jan", f"{{key{number}}}"])
+            for _ in range(rng.randrange(5))
+        ]
+        fields = ",\n ".join([f"title = {{{_text(rng)}}}", *(f"{rng.choice(names)} = {value}" for value in values)])
+        entries.append(f"@misc{{key{number},\n {fields}\n}}\n")
+    return "".join(entries).encode()
+
+
 _SEEDS: dict[str, Callable[[random.Random], bytes]] = {
     "parquet": _parquet,
     "arrow": lambda rng: _arrow(rng, stream=False),
@@ -170,6 +224,9 @@ _SEEDS: dict[str, Callable[[random.Random], bytes]] = {
     "csv": _csv,
     "npy": _npy,
     "npz": _npz,
+    "xlsx": _xlsx,
+    "ris": _ris,
+    "bibtex": _bibtex,
 }
 
 
@@ -180,7 +237,7 @@ def case(format: str, seed: int, number: int) -> bytes:
     if format == "parquet" and rng.random() < 0.5:
         data = _bent_footer(data, rng)
     # The members of an archive are bent already, and so may a footer be.
-    if rng.random() < {"npz": 0.6, "parquet": 0.3}.get(format, 0.02):
+    if rng.random() < {"npz": 0.6, "xlsx": 0.6, "parquet": 0.3}.get(format, 0.02):
         return data
     return bent(data, rng, format)
 
@@ -189,7 +246,7 @@ def bent(data: bytes, rng: random.Random, format: str) -> bytes:
     """The data after a few changes."""
     for _ in range(rng.choice([1, 1, 1, 2, 3, 8])):
         ways = [_flip, _set, _number, _number, _cut, _swap, _repeat, _drop, _garbage, _splice]
-        if format in ("jsonl", "csv", "npy"):
+        if format in ("jsonl", "csv", "npy", "ris", "bibtex"):
             ways += [_token] * 6
         data = rng.choice(ways)(data, rng, format)
     return data

@@ -328,7 +328,7 @@ def _prepared(verb: str, given: dict[str, Any], index: IndexRun | None) -> Job:
     if verb == "dedup" and output is not None and not given["dry_run"]:
         from lookalike.io.copying.copy import check_destination
 
-        check_destination(source, output, columns=given["annotate"])
+        check_destination(source, output, columns=given["annotate"], shortened=config.unit != "document")
     known = None if index is None else index.known(source, config)
     return Job(verb, config, source, other, given["quiet"], given["workdir"], index, known)
 

@@ -40,6 +40,7 @@ __all__ = [
     "locate",
     "locating",
     "one_at_a_time",
+    "remarks_on",
 ]
 
 
@@ -186,6 +187,11 @@ def locating(batch: Batch, source: Source, rows: npt.NDArray[np.int64] | None = 
     except ItemError as error:
         row = batch.first + error.position if rows is None else int(rows[error.position])
         raise InputError(f"{describe(source, row)}: {error}") from error
+
+
+def remarks_on(*sources: Source | None) -> tuple[str, ...]:
+    """What users should know of how the files of some sources were read: an encoding, sheets that were not."""
+    return tuple(remark for source in sources for remark in getattr(source, "remarks", ()))
 
 
 def batch_bytes_for(memory: int, threads: int) -> int:

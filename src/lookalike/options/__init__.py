@@ -398,8 +398,21 @@ class ReadOptions(Delimited, total=False):
         str | None,
         Option(
             "Input format, if the file name does not show it: parquet, jsonl, csv, tsv, arrow, npy, npz, "
-            "text (one item per file) or lines (one item per line).",
-            suggested=("parquet", "jsonl", "csv", "tsv", "arrow", "npy", "npz", "text", "lines"),
+            "xlsx, ris, bibtex, text (one item per file) or lines (one item per line).",
+            suggested=(
+                "parquet",
+                "jsonl",
+                "csv",
+                "tsv",
+                "arrow",
+                "npy",
+                "npz",
+                "xlsx",
+                "ris",
+                "bibtex",
+                "text",
+                "lines",
+            ),
             panel=READING,
         ),
     ]

@@ -20,6 +20,7 @@ from lookalike.engines.local.pipeline import Found
 from lookalike.engines.local.result_tables import ids_of
 from lookalike.engines.planning import more_memory
 from lookalike.errors import CertificateError
+from lookalike.io.source import remarks_on
 from lookalike.items.from_rows import Items
 from lookalike.key import seed_shown
 from lookalike.measure_table import IDENTITY, form_named
@@ -68,6 +69,7 @@ class RunFacts:
         seconds: what each stage took.
         spilled: bytes that were in files instead of memory.
         undivided: row groups that one thread had to decode.
+        remarks: what users should know of how files were read.
         against: the files of the collection that was compared against, if there was one.
     """
 
@@ -82,6 +84,7 @@ class RunFacts:
     seconds: Mapping[str, float]
     spilled: int = 0
     undivided: int = 0
+    remarks: tuple[str, ...] = ()
     against: Sequence[str] | None = None
 
 
@@ -109,6 +112,7 @@ def _facts(found: Found) -> RunFacts:
         None if found.plan is None else certificate_of(found), matched.seconds, matched.spilled,
         # How it was read, not what was found: with one thread there are none.
         getattr(found.items.source, "undivided", 0),
+        remarks_on(found.items.source, None if found.collection.against is None else found.collection.against.source),
         None if found.collection.against is None else found.collection.against.source.files,
     )  # fmt: skip
 
@@ -146,6 +150,8 @@ def report_of(facts: RunFacts, ids: Callable[[I64Array], list[Any]]) -> dict[str
     }
     if config.scale.whole is not None:
         out["whole"] = config.scale.whole
+    if facts.remarks:
+        out["remarks"] = [spelled(remark) for remark in facts.remarks]
     if facts.against is not None:
         out["against"] = [spelled(name) for name in facts.against]
     if planned is not None and facts.certificate is not None:
@@ -411,6 +417,7 @@ def warnings(data: dict[str, Any], *, counts: bool = True) -> list[str]:
         out.append(f"{counted(data['invalid_utf8'], 'item')} with invalid UTF-8, replaced by U+FFFD")
     if data["skipped_rows"] and counts:
         out.append(f"{counted(data['skipped_rows'], 'unreadable row')} skipped")
+    out += data.get("remarks", [])
     if data["undivided_groups"]:
         out.append(
             f"slow to read: {counted(data['undivided_groups'], 'large row group')} of lists, of times or at an address "

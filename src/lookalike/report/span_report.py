@@ -7,6 +7,7 @@ from typing import Any
 
 from lookalike import __version__
 from lookalike.engines.local.spans.found_spans import FoundSpans
+from lookalike.io.source import remarks_on
 from lookalike.key import seed_shown
 from lookalike.spec import VERSION as SPEC_VERSION
 from lookalike.wording.phrases import counted
@@ -50,6 +51,8 @@ def span_report(found: FoundSpans) -> dict[str, Any]:
         out["against"] = [spelled(name) for name in against.source.files]
         out["only_against"] = config.only_against
         out["spans_against"] = int((found.cuts.sources < own).sum())
+    if remarks := remarks_on(items.source, None if against is None else against.source):
+        out["remarks"] = [spelled(remark) for remark in remarks]
     if items.source.bad:
         out["skipped_examples"] = list(items.source.bad)
     return out | {"warnings": _warnings(out)}
@@ -79,6 +82,7 @@ def _warnings(data: dict[str, Any]) -> list[str]:
         out.append(f"{counted(data['invalid_utf8'], 'document')} with invalid UTF-8: U+FFFD in what is cut")
     if data["skipped_rows"]:
         out.append(f"{counted(data['skipped_rows'], 'broken row')} skipped")
+    out += data.get("remarks", [])
     if data["rehashed"]:
         out.append(
             "different words had the same hashes, as happens by chance in three runs of a thousand at the most: all "

@@ -22,7 +22,7 @@ import pyarrow as pa
 
 from lookalike.config import Config, check_options, make_config
 from lookalike.errors import InputError, OptionError
-from lookalike.io.source import Source
+from lookalike.io.source import Source, remarks_on
 from lookalike.io.writing.tabular import Tabular, beginning
 from lookalike.items.from_rows import Items, open_items
 from lookalike.items.ids import Ids
@@ -50,7 +50,7 @@ _SCORED, _GATHERED = 1 << 16, 256 << 20
 @dataclass(frozen=True)
 class LeftOut:
     """What was not searched, or not searched for: rows that could not be read, items that cannot be compared, or that
-    have nothing to be compared by."""
+    have nothing to be compared by; and what users should know of how files were read (`remarks`)."""
 
     rows: int = 0
     items: int = 0
@@ -58,6 +58,7 @@ class LeftOut:
     empty_items: int = 0
     empty_queries: int = 0
     examples: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, repr=False)
@@ -126,7 +127,7 @@ class Neighbors(Tabular):
             out.append(f"{counted(self.left_out.rows, 'unreadable row')} skipped")
         if self.left_out.examples:
             out.append(f"the first: {self.left_out.examples[0]}")
-        return out
+        return [*out, *self.left_out.remarks]
 
     @property
     def headline(self) -> str:
@@ -179,6 +180,7 @@ def find_neighbors(
         items=base.bad, queries=0 if queries is None else asked.bad,
         empty_items=base.empty, empty_queries=0 if queries is None else asked.empty,
         examples=left_out_examples(read, source.bad, queries.bad if queries else []),
+        remarks=remarks_on(source, queries),
     )  # fmt: skip
     noun = search.items.traits.noun
     return Neighbors(search.config, plan, nearest, scores, base.ids, asked.ids, left_out, queries is None, noun)

@@ -11,7 +11,7 @@ _LONGEST_REASON = 200
 _MOST_NAMES = 20
 _LONGEST_NAME = 80
 
-__all__ = ["missing_column", "reason", "shown"]
+__all__ = ["cut_short", "missing_column", "reason", "shown"]
 
 
 def reason(error: BaseException) -> str:
@@ -32,7 +32,7 @@ def shown(names: Sequence[str]) -> str:
     """Column names for a message, cut after the first twenty, each after eighty characters."""
     if not names:
         return "none"
-    listed = ", ".join(_cut(str(name)) for name in names[:_MOST_NAMES])
+    listed = ", ".join(cut_short(str(name)) for name in names[:_MOST_NAMES])
     more = len(names) - _MOST_NAMES
     return f"{listed} and {more} more" if more > 0 else listed
 
@@ -44,5 +44,6 @@ def missing_column(where: str, column: str, names: Sequence[str]) -> str:
     return f"{where}: no column '{column}'; its columns are: {shown(names)}{hint}"
 
 
-def _cut(name: str) -> str:
+def cut_short(name: str) -> str:
+    """A name for a message, of at most eighty characters."""
     return name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"

@@ -1,9 +1,9 @@
 """Kept rows to the output: to one file, or to a folder that mirrors the input files.
 
-From a format to the same format everything is kept that the format has: JSONL and plain lines byte for byte,
-the schema, metadata, codecs and row groups of Parquet, the columns, bytes, line ends and byte order mark of CSV
+From a format to the same format everything is kept that the format has: JSONL, plain lines, RIS and BibTeX byte for
+byte, the schema, metadata, codecs and row groups of Parquet, the columns, bytes, line ends and byte order mark of CSV
 (of the first file, where several go to one), whole texts and pictures, the numbers of arrays. Between formats rows are
-converted. Order is always kept.
+converted. Workbooks (XLSX) are not written: their rows go to a file of another format. Order is always kept.
 
 What is written does not depend on the number of threads, and on memory only where a row group is too large for it.
 """
@@ -20,6 +20,7 @@ from typing import Any
 from lookalike.errors import InputError, OptionError, OutputError
 from lookalike.io.copying.changes import Changes, Edit, Extra
 from lookalike.io.copying.copy_arrays import ARRAYS, no_room
+from lookalike.io.copying.copy_citations import no_new_columns, stay_whole
 from lookalike.io.copying.copy_file import CELLS, FileCopy, formats_of
 from lookalike.io.copying.copy_whole import copy_whole_files, no_columns
 from lookalike.io.copying.mirror import mirrored
@@ -106,8 +107,8 @@ def copy_rows(
     Args:
         source: where the rows come from.
         keep: a flag for each running row number; None for all rows.
-        destination: a file with an ending (.parquet .jsonl .csv .tsv .arrow; .txt from plain lines, .npy and .npz
-            from the same), "-" for standard output, otherwise a folder, which must be empty or absent.
+        destination: a file with an ending (.parquet .jsonl .csv .tsv .arrow; .txt from plain lines, .npy .npz .ris
+            .bib from the same), "-" for standard output, otherwise a folder, which must be empty or absent.
         overwrite: replace a file that is there.
         format: the format of standard output, if not that of a text input or else JSONL.
         edit: changes values: gets batches of `edit_columns` and returns them with new values.
@@ -151,14 +152,25 @@ def copied_names(source: Source) -> list[str]:
 
     Raises:
         InputError: if an input is called so that its copy would not stay in the folder.
+        OptionError: for a format that is not written.
     """
     if isinstance(source, FileSource | WholeFiles):
+        workbook = next((place.name for place in source.places if place.format == "xlsx"), None)
+        if workbook is not None:
+            raise OptionError(f"{workbook}: workbooks are not written; write the kept rows to a file, as -o kept.csv")
         return mirrored(source.places)
     return [_ITEMS]
 
 
-def check_destination(source: Source, destination: str | Path, *, columns: bool = False) -> None:
-    """Refuse an output that cannot hold the rows of a source, or columns that are added, before anything is read.
+def check_destination(
+    source: Source, destination: str | Path, *, columns: bool = False, shortened: bool = False
+) -> None:
+    """Refuse an output that cannot hold the rows of a source, or what is added or cut, before anything is read.
+
+    Args:
+        source, destination: from where to where rows are to go.
+        columns: whether columns are added.
+        shortened: whether texts lose units.
 
     Raises:
         OptionError: what is wrong with it, and what can be written instead.
@@ -166,18 +178,23 @@ def check_destination(source: Source, destination: str | Path, *, columns: bool 
     """
     if goes_to_file(source, destination):
         found, _ = _output_format(source, destination, None)
-        arrays = found in ARRAYS
+        cited, arrays = found in formats.CITATIONS, found in ARRAYS
         if found == "npz" and len(source.files) > 1:
             raise OptionError(
                 f"{source.files[0]} and others: archives cannot be combined into one file: write to a folder"
             )
     else:
         copied_names(source)
+        cited = bool(formats_of(source) & formats.CITATIONS)
         arrays = bool(formats_of(source) & ARRAYS)
         if columns and isinstance(source, WholeFiles):
             raise no_columns(source)
     if columns and arrays:
         raise no_room(source)
+    if columns and cited:
+        raise no_new_columns(source)
+    if shortened and cited:
+        raise stay_whole(source)
 
 
 def _output_format(source: Source, destination: str | Path, format: str | None) -> tuple[str, str | None]:
@@ -190,8 +207,9 @@ def _output_format(source: Source, destination: str | Path, format: str | None) 
     if str(destination) == "-" and format is None and len(own) == 1 and own <= CELLS:
         return next(iter(own)), None
     ending, compression = formats.endings(str(destination))
-    if format is None and formats.DATA_ENDINGS.get(ending) in ARRAYS and own == {formats.DATA_ENDINGS[ending]}:
-        return formats.DATA_ENDINGS[ending], compression
+    by_ending = formats.DATA_ENDINGS.get(ending, "")
+    if format is None and by_ending in ARRAYS | formats.CITATIONS and own == {by_ending}:
+        return by_ending, compression
     return output_format(destination, format)
 
 
@@ -264,6 +282,9 @@ class _Copy:
             elif isinstance(source, FileSource) and found in ARRAYS:
                 out = stack.enter_context(open_output(target, compression))
                 copy.arrays(source, range(len(source.places)), out)
+            elif isinstance(source, FileSource) and found in formats.CITATIONS:
+                out = stack.enter_context(open_output(target, compression))
+                copy.citations(source, range(len(source.places)), out)
             elif isinstance(source, FileSource) and own and found == "parquet" and _same_schema(source):
                 out = stack.enter_context(open_output(target, None))
                 copy.parquet(source, range(len(source.places)), out)
@@ -288,6 +309,7 @@ class _Copy:
                 self.done.rows = len(self.done.files)
                 self._seen = len(source.rows())
             else:
+                copied_names(source)
                 self._crew.run(self._jobs(folder, into, finished), lambda done: self._add(*done))
             self._check_count()
 
@@ -354,6 +376,8 @@ class _Copy:
                 copy.parquet(source, range(index, index + 1), out)
             elif place.format in ARRAYS:
                 copy.arrays(source, range(index, index + 1), out)
+            elif place.format in formats.CITATIONS:
+                copy.citations(source, range(index, index + 1), out)
             else:
                 copy.table(source, index, out)
             if expected is not None and copy.read != expected:

@@ -15,6 +15,7 @@ from lookalike.errors import OptionError
 from lookalike.io.column_types import conform, storable
 from lookalike.io.copying.changes import Changes
 from lookalike.io.copying.copy_arrays import copy_archive, copy_arrays
+from lookalike.io.copying.copy_citations import copy_citations
 from lookalike.io.copying.copy_lines import LineOutput, copy_lines
 from lookalike.io.limits import CopyRoom, check_rows
 from lookalike.io.reading import formats
@@ -120,6 +121,12 @@ class FileCopy:
             counts = copy_arrays(source, files, self._number, self._changes, out, behind, self._room, self._on_read)
         self.read += counts[0]
         self.rows += counts[1]
+
+    def citations(self, source: FileSource, files: range, out: Any) -> None:
+        """Files of records of literature to the same format, byte for byte."""
+        read, kept = copy_citations(source, files, self._number, self._changes, out, self._room, self._on_read)
+        self.read += read
+        self.rows += kept
 
     def table(self, source: FileSource, index: int, out: Any) -> None:
         """One file of a format that has no shortcut, to the same format."""

@@ -21,6 +21,9 @@ _STREAM_NAMES = {
     "arrow": "stdin.arrow",
     "npy": "stdin.npy",
     "npz": "stdin.npz",
+    "xlsx": "stdin.xlsx",
+    "ris": "stdin.ris",
+    "bibtex": "stdin.bib",
     "lines": "stdin.txt",
 }
 # What the program that opens such an address calls the protocols in which a question mark is no part of a name.

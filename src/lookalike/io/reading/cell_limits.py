@@ -53,11 +53,12 @@ def fields_in(type: Any) -> int:
     return fields_in(type.value_type) if pa.types.is_list(type) else 1
 
 
-def check_columns(name: str, types: Iterable[Any], extent: Extent) -> None:
-    """Raise `InputError` if rows of JSON have too little in common to become columns of these types."""
+def check_columns(
+    name: str, types: Iterable[Any], extent: Extent, *, hint: str = "; write to .jsonl, where rows stay as they are"
+) -> None:
+    """Raise `InputError` if rows of JSON, or of records, have too little in common to become columns of these types."""
     fields = sum(map(fields_in, types))
     if extent.rows * fields > max(_ALWAYS_CELLS, _CELLS_A_BYTE * extent.size) or fields > _MOST_FIELDS:
         raise InputError(
-            f"{name}: the rows have {fields:,} different keys, too few of them in common to become columns;"
-            " write to .jsonl, where rows stay as they are"
+            f"{name}: the rows have {fields:,} different keys, too few of them in common to become columns{hint}"
         )

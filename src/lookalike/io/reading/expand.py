@@ -23,7 +23,16 @@ from lookalike.io.reading.patterns import has_magic, matches
 from lookalike.io.reading.places import Place, compression_of, reading, spool, spool_stdin
 
 _HEAD = 8192
-_FORMAT_MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\x93NUMPY": "npy", b"PK\3\4": "npz", b"{": "jsonl"}
+_FORMAT_MAGIC = {
+    b"PAR1": "parquet",
+    b"ARROW1": "arrow",
+    b"\x93NUMPY": "npy",
+    b"PK\3\4": "npz",
+    b"{": "jsonl",
+    b"TY  - ": "ris",
+}
+# What one of the first members of a workbook is called, and none of an archive of arrays.
+_WORKBOOK = (b"[Content_Types].xml", b"_rels/.rels", b"xl/workbook.xml", b"docProps/")
 
 __all__ = ["expand"]
 
@@ -136,7 +145,8 @@ def _stream(path: str, name: str, format: str | None) -> Place:
     head = place.head(_HEAD).removeprefix(b"\xef\xbb\xbf").lstrip()
     for magic, known in _FORMAT_MAGIC.items():
         if head.startswith(magic):
-            return replace(place, format=known)
+            is_workbook = known == "npz" and any(name in head for name in _WORKBOOK)
+            return replace(place, format="xlsx" if is_workbook else known)
     return place
 
 

@@ -117,6 +117,12 @@ class FileSource:
         return self._log.messages
 
     @property
+    def remarks(self) -> list[str]:
+        """What users should know of how files were read, as far as they were."""
+        tables = [place.kept["table"] for place in self.places if "table" in place.kept]
+        return [remark for table in tables for remark in table.remarks]
+
+    @property
     def undivided(self) -> int:
         """How many large row groups were read by one thread alone, whatever the number of threads."""
         return len(self._undivided)

@@ -66,6 +66,7 @@ class Place:
         delimiter: what parts the cells of CSV, where that was said.
         memory: bytes that may be held while it is read, None for any number; what is larger is refused in time.
         begun: gives its stream where that is being read ahead.
+        kept: what a format that reads files whole made of it, for the next pass.
     """
 
     name: str
@@ -76,6 +77,7 @@ class Place:
     delimiter: str | None = None
     memory: int | None = field(default=None, compare=False)
     begun: Callable[[], Any] | None = field(default=None, compare=False, repr=False)
+    kept: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def remote(self) -> bool:

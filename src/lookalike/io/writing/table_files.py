@@ -61,7 +61,9 @@ def output_format(path: str | Path, format: str | None = None) -> tuple[str, str
     found = format or DATA_ENDINGS.get(ending)
     if found is not None and found not in _FORMATS:
         raise OptionError(
-            f"{name}: only rows of .{found} files go to .{found}; use .parquet, .jsonl, .csv, .tsv or .arrow"
+            f"{name}: no rows are written as XLSX; use .parquet, .jsonl, .csv, .tsv or .arrow"
+            if found == "xlsx"
+            else f"{name}: only rows of {ending} files go to {ending}; use .parquet, .jsonl, .csv, .tsv or .arrow"
         )
     if found is None:
         raise OptionError(

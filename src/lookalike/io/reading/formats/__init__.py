@@ -23,10 +23,13 @@ from lookalike.io.reading.places import Place
 from lookalike.io.source import OnRead
 from lookalike.wording.phrases import did_you_mean
 
-FORMATS = ("parquet", "jsonl", "csv", "tsv", "arrow", "npy", "npz", "text", "lines")
+FORMATS = ("parquet", "jsonl", "csv", "tsv", "arrow", "npy", "npz", "xlsx", "ris", "bibtex", "text", "lines")
 
 # Those with cells that a character parts.
 DELIMITED = ("csv", "tsv")
+
+# Those with records of literature, which are copied as they are.
+CITATIONS = frozenset({"ris", "bibtex"})
 
 DATA_ENDINGS = {
     ".parquet": "parquet",
@@ -41,6 +44,9 @@ DATA_ENDINGS = {
     ".ipc": "arrow",
     ".npy": "npy",
     ".npz": "npz",
+    ".xlsx": "xlsx",
+    ".ris": "ris",
+    ".bib": "bibtex",
 }
 
 # fmt: off
@@ -67,10 +73,14 @@ _MODULES = {
     "arrow": "arrow",
     "npy": "npy",
     "npz": "npz",
+    "xlsx": "xlsx",
+    "ris": "ris",
+    "bibtex": "bibtex",
     "lines": "lines",
 }
 
 __all__ = [
+    "CITATIONS",
     "COMPRESSIONS",
     "DATA_ENDINGS",
     "DELIMITED",
@@ -165,7 +175,11 @@ def reader(format: str) -> Reader:
 def check_format(format: str | None) -> None:
     """Raise `OptionError` for a format that does not exist."""
     if format is not None and format not in FORMATS:
-        near = did_you_mean(format, FORMATS, {"json": "jsonl", "ndjson": "jsonl", "txt": "text", "feather": "arrow"})
+        near = did_you_mean(
+            format,
+            FORMATS,
+            {"json": "jsonl", "ndjson": "jsonl", "txt": "text", "feather": "arrow", "bib": "bibtex", "excel": "xlsx"},
+        )
         raise OptionError(f"format: '{format}' is not one of {', '.join(FORMATS)}{near}")
 
 
