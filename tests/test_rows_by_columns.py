@@ -152,6 +152,13 @@ def test_a_column_of_lists_is_compared_by_what_it_holds() -> None:
     ]  # fmt: skip
 
 
+def test_tables_may_have_the_columns_that_were_compared() -> None:
+    row = lookalike.pairs(ROWS[:60], id="id", compare=COMPARE, threshold=0.5, with_text=True).table.to_pylist()[0]
+    own = next(each for each in ROWS if each["id"] == row["a"])
+    there = [f"{name}: {own[name]}" for name in ("title", "authors", "year") if own[name] is not None]
+    assert row["text_a"] == "\n".join(there)
+
+
 def test_tune_proposes_a_threshold_for_the_columns() -> None:
     rows = records(300, seed=3)
     result = lookalike.tune(rows, id="id", compare=COMPARE)
@@ -172,7 +179,6 @@ def test_tune_proposes_a_threshold_for_the_columns() -> None:
         ({"compare": COMPARE, "verify": "sketch"}, "does not go with verify"),
         ({"compare": COMPARE, "exact": True}, "does not go with exact"),
         ({"compare": COMPARE, "shingle": "word:2"}, "shingle"),
-        ({"compare": COMPARE, "with_text": True}, "with_text"),
     ],
 )
 def test_what_does_not_go_together_is_one_line(options: dict[str, Any], message: str) -> None:

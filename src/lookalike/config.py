@@ -238,7 +238,7 @@ def check_options(config: Config, form: str) -> None:
             "verify=text is for the Jaccard similarity and containment of text and sets, and for identical ones: "
             "use exact"
         )
-    if config.with_text and not form_named(form).is_text:
+    if config.with_text and not form_named(form).is_text and form != FIELDS:
         raise OptionError(f"with_text (--with-text) is for text, and the items are {form}")
     # What is ignored of a text is said for all columns.
     unfit = [name for name in config.of_text if not (form == FIELDS and name == "normalize")]

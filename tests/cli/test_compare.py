@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from tests.cli.conftest import Run
@@ -124,3 +125,24 @@ def test_a_run_that_took_texts_otherwise_is_refused(run: Run, tmp_path: Path) ->
     assert run("pairs", tmp_path / "docs.jsonl", "--html", "-o", tmp_path / "run").code == 0
     said = run("compare", "--of", tmp_path / "run", "0", "1").error
     assert said == "the run used html, which compare does not support"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--compare", "title:word:1:2,year:equal", "-t", "0.6"], "weighted mean similarity"),
+        (["-c", "title", "--measure", "containment", "--shingle", "word:1"], "containment"),
+        (["-c", "title", "--measure", "cosine", "--weights", "count", "--shingle", "word:1", "-t", "0.5"], "cosine"),
+    ],
+)
+def test_items_of_a_run_have_the_score_that_the_run_gave_them(
+    arguments: list[str], told: str, run: Run, tmp_path: Path
+) -> None:
+    rows = ["id,title,year", "a,one two three four,1999", "b,One two three five six,1999", "c,seven,2000"]
+    (tmp_path / "rows.csv").write_text("\n".join(rows) + "\n")
+    run("pairs", tmp_path / "rows.csv", "--id", "id", *arguments, "--recall", "1", "-t", "0.4", "-o", tmp_path / "run")
+    [pair] = pq.read_table(tmp_path / "run" / "pairs.parquet").to_pylist()
+    found = run("compare", "--of", tmp_path / "run", "a", "b", "--json").json
+    assert found["measure"].startswith(told) and found["similarity"] == pair["similarity"]
+    shown = run("compare", "--of", tmp_path / "run", "a", "b")
+    assert f"{pair['similarity']:.4f} is the {told}" in shown.out

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 from lookalike.cli.command_options import CompareCommand, command, typed
 from lookalike.errors import OptionError
 from lookalike.options.option_table import checked
+from lookalike.wording.phrases import measure_words
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from lookalike.items.from_rows import ItemBatch
     from lookalike.runs.opened_run import Run
 
@@ -31,15 +35,19 @@ def compare(**given: Unpack[CompareCommand]) -> None:
     values = checked(CompareCommand, given)
     a, b, lines, quiet = values["a"], values["b"], values["lines"], values["quiet"]
     announce_compiling(quiet)
-    shingle, normalize = values["shingle"] or "word:5", values["normalize"]
+    shingle, normalize, scored = values["shingle"] or "word:5", values["normalize"], None
     for name in ("id", "column", "delimiter"):
         if values[name] is not None and values["of"] is None:
             raise OptionError(f"{name} (--{name}) needs the collection: add --of")
     if values["of"] is not None:
         key, column = typed(values["id"]), typed(values["column"])
         run, texts = _items(typed(values["of"]), (typed(a), typed(b)), key, column, values["delimiter"])
+        if run is not None:
+            scored = _scored(run, (typed(a), typed(b)))
         if run is not None and values["shingle"] is None:
-            shingle, normalize = run.options["shingle"], normalize or run.options["normalize"] or "none"
+            # Columns have shingles of their own; words show what they share.
+            shingle = "word:1" if run.options["compare"] else run.options["shingle"]
+            normalize = normalize or run.options["normalize"] or "none"
     elif a == b == "-":
         raise OptionError("A and B are both standard input: one of them must be a file")
     else:
@@ -60,11 +68,15 @@ def compare(**given: Unpack[CompareCommand]) -> None:
                 "a_in_b": found.a_in_b,
                 "b_in_a": found.b_in_a,
             }
+            | ({} if scored is None else {"measure": scored.what, scored.column: scored.score})
         )
         return
     console = out()
     what = "files" if values["of"] is None else "items"
     same = f"  (the {what} are identical)" if texts[0] == texts[1] else ""
+    if scored is not None:
+        told = "unknown without the whole collection" if scored.score is None else f"{scored.score:.4f}"
+        tell(console, f"{told} is the {scored.what}, as in the run")
     console.print(f"Jaccard similarity [bold]{found.similarity:.4f}[/] on {parsed} shingles{same}")
     tell(
         console,
@@ -73,6 +85,47 @@ def compare(**given: Unpack[CompareCommand]) -> None:
     )
     if lines and not quiet:
         print_side_by_side(console, (a, b), texts, (found.shared_a, found.shared_b), rows=lines)
+
+
+@dataclass(frozen=True)
+class _Scored:
+    """What a run compared its items by, where that is not their Jaccard similarity, and what it says of two of them.
+
+    The score is None where it takes more than the two: document frequencies.
+    """
+
+    what: str
+    column: str
+    score: float | None
+
+
+def _scored(run: Run, names: tuple[str, str]) -> _Scored | None:
+    import numpy as np
+
+    from lookalike.config import make_config
+    from lookalike.io import open_source
+    from lookalike.items.from_rows import open_items
+    from lookalike.measures import measure_of
+
+    options = run.options
+    if options["measure"] in (None, "jaccard"):
+        return None
+    taken = ("compare", "measure", "max_distance", "shingle", "normalize", "weights", "threshold")
+    given = {name: options[name] for name in taken if options[name] not in (None, [])}
+    if options["compare"]:
+        given = {name: value for name, value in given.items() if name not in ("measure", "shingle")}
+    config = make_config(**given, column=None if options["compare"] else run.columns)
+    items = open_items(open_source(_rows_of(run, names)), config)
+    config, on = config.for_items(items.form, items.dimensions), f" on {items.kind}"
+    what = f"{measure_words(config.scale.measure, config.scale.column)}{on}"
+    if items.recipe.needs_frequencies:
+        return _Scored(what, config.scale.column, None)
+    measure = measure_of(items.recipe)
+    judge = measure.judge(config)
+    assert judge is not None
+    rows = judge.rows(measure.represent(next(items.batches()).values))
+    score = judge.similarity(judge.compare(*rows, np.array([0]), np.array([1]), judge.lowest))
+    return _Scored(what, config.scale.column, float(config.scale.told(score)[0]))
 
 
 def _items(
@@ -98,17 +151,25 @@ def _items(
     return run, (found[names[0]], found[names[1]])
 
 
-def _of_run(run: Run, names: tuple[str, str]) -> dict[str, bytes]:
+def _rows_of(run: Run, names: tuple[str, str]) -> pa.Table:
+    """The columns that were compared, of two rows."""
     import pyarrow as pa
 
     from lookalike.errors import InputError
 
     try:
         rows = run.rows_of(pa.array([int(name) for name in names] if run.id is None else list(names)))
-        table = run.take(rows).select(run.columns)
+        return run.take(rows).select(run.columns)
     except (ValueError, IndexError) as error:
         raise InputError(f"{run.path} has no items {names[0]!r} and {names[1]!r}: {error}") from None
-    texts = ("\n".join(str(value) for value in row.values() if value is not None) for row in table.to_pylist())
+
+
+def _of_run(run: Run, names: tuple[str, str]) -> dict[str, bytes]:
+    by_column = bool(run.options["compare"])
+    texts = (
+        "\n".join(f"{name}: {value}" if by_column else str(value) for name, value in row.items() if value is not None)
+        for row in _rows_of(run, names).to_pylist()
+    )
     return dict(zip(names, (text.encode("utf-8", "replace") for text in texts), strict=True))
 
 

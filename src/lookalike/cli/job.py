@@ -416,6 +416,8 @@ def summary(found: Summed, headline: str, report: dict[str, Any], *, quiet: bool
         say("  one text file is one item; --format lines makes an item of each line")
     sets, text = found.items.traits.has_elements, found.items.traits.is_text
     same = "with the same set as an earlier one" if sets and planned is not None else "identical to an earlier one"
+    if found.config.compared:
+        same = "equal to an earlier one in all compared columns"
     notes = [
         (counts.identical, same),
         (

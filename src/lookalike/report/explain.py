@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from lookalike.represent.text_sets import shingle_texts, spans_of
 from lookalike.shingle import Shingle
-from lookalike.types import BoolArray, U64Array
+from lookalike.types import BoolArray, I64Array, U64Array
 
 __all__ = ["Comparison", "compare_texts"]
 
@@ -53,12 +53,21 @@ def compare_texts(a: bytes, b: bytes, shingle: Shingle) -> Comparison:
 
 
 def _marks(text: bytes, other: U64Array, shingle: Shingle) -> BoolArray:
-    """The bytes of `text` that stand in a shingle which is also in `other`."""
+    """The bytes of `text` that stand in a shingle which is also in `other`, and what only stands between such ones."""
     hashes, spans = spans_of(text, shingle)
-    shared = spans[np.isin(hashes, other)]
-    # +1 where a shared shingle begins, -1 where it ends; a byte is marked where the sum is above 0.
-    steps = np.zeros(len(text) + 1, np.int64)
-    np.add.at(steps, shared[:, 0], 1)
-    np.add.at(steps, shared[:, 1], -1)
-    marks: BoolArray = np.cumsum(steps[:-1]) > 0
+    marks = _covered(len(text), spans[np.isin(hashes, other)])
+    # Punctuation that is in no shingle is no difference: it goes with what stands on both sides of it.
+    edges = np.diff(np.concatenate([[True], _covered(len(text), spans), [True]]).astype(np.int8))
+    for begin, end in zip(np.flatnonzero(edges < 0), np.flatnonzero(edges > 0), strict=True):
+        before, after = begin == 0 or marks[begin - 1], end == len(text) or marks[end]
+        marks[begin:end] = before and after and end - begin < len(text)
     return marks
+
+
+def _covered(size: int, spans: I64Array) -> BoolArray:
+    """The bytes that are in any of some spans: +1 where one begins, -1 where it ends, and the sum is above 0."""
+    steps = np.zeros(size + 1, np.int64)
+    np.add.at(steps, spans[:, 0], 1)
+    np.add.at(steps, spans[:, 1], -1)
+    covered: BoolArray = np.cumsum(steps[:-1]) > 0
+    return covered

@@ -10,6 +10,7 @@ import pyarrow as pa
 from lookalike.config import Config
 from lookalike.engines.local.matched import Matched
 from lookalike.errors import OptionError
+from lookalike.io.json_text import python_values
 from lookalike.items.collection import Collection
 from lookalike.items.from_rows import ItemPiece
 from lookalike.threads.ordered import ordered_map
@@ -71,7 +72,14 @@ def _matched(matched: Matched) -> BoolArray:
 
 
 def _as_text(values: pa.Array) -> pa.Array:
-    """Texts, of which some may come as bytes that are not all UTF-8."""
+    """Texts, of which some may come as bytes that are not all UTF-8; of rows a line for each column."""
+    if pa.types.is_struct(values.type):
+        rows = python_values(values)
+        lines = (
+            "\n".join(f"{name}: {value}" for name, value in row.items() if value is not None) if row else None
+            for row in rows
+        )
+        return pa.array(lines, _KIND)
     try:
         return values.cast(_KIND)
     except pa.ArrowException:
