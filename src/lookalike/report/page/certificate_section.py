@@ -266,7 +266,9 @@ def _disagrees(data: Fields) -> bool:
 
 def _hidden(audit: Fields) -> str:
     hidden = number(audit, "hidden")
-    return "" if hidden is None else f"It may not notice an error that loses less than {hidden:.1%} of the pairs."
+    if hidden is None:
+        return ""
+    return f"It raises an alarm where an error loses more than {hidden:.1%} of the pairs; less shows in the interval alone."
 
 
 def _interval(fields: Fields) -> str:
