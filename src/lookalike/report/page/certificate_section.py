@@ -268,7 +268,8 @@ def _hidden(audit: Fields) -> str:
     hidden = number(audit, "hidden")
     if hidden is None:
         return ""
-    return f"It raises an alarm where an error loses more than {hidden:.1%} of the pairs; less shows in the interval alone."
+    alarm = f"It raises an alarm where an error loses more than {hidden:.1%} of the pairs"
+    return f"{alarm}; less shows in the interval alone."
 
 
 def _interval(fields: Fields) -> str:
