@@ -204,8 +204,8 @@ class Plan:
 
     @property
     def _candidates(self) -> str:
-        # Without bands, only a join has keys to sort. What it compares depends on the elements, which no plan knows: one
-        # an item is what its cost assumes.
+        # Without bands, only a join has keys to sort. What it compares depends on the elements, which no plan knows:
+        # one candidate an item is what its cost assumes.
         if self.exhaustive and self.cost.band:
             return "all that shares one of the rarest elements"
         return f"{_amount(self.candidates_per_item)} an item"
