@@ -28,7 +28,7 @@ lint: $(VENV)/installed-dev
 # With --strict a link, an anchor or a page that leads nowhere is an error; the tests build the site, too.
 docs: $(VENV)/installed-dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
-	@echo "open site/index.html"
+	@echo "open site/index.html; to search it, too: python3 -m http.server -d site, then open http://localhost:8000"
 
 types: $(VENV)/installed-dev
 	$(BIN)/mypy

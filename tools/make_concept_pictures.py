@@ -71,7 +71,7 @@ def _sketch() -> str:
             for at, (name, own) in enumerate(slots.items()):
                 shared = name != "C" and slots["A"][row] == slots["B"][row]
                 parts.append(_cell(_LEFT + at * _CELL_WIDTH, _y(row), own[row], _SAME if shared else _DIFFERENT))
-        told = "A and B agree: candidates" if agree["B"] else "no two texts agree"
+        told = "A and B agree: candidates" if agree["B"] else "no two texts agree in all rows"
         parts.append(_text(_LEFT + 3 * _CELL_WIDTH + 110, _y(rows[1]) + 18, told))
     return "\n".join([*parts, "</svg>"]) + "\n"
 

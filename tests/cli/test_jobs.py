@@ -41,13 +41,13 @@ def test_pairs_are_written_in_every_format(run: Run, docs: Path, tmp_path: Path,
     assert (done.code, done.out) == (0, "")
     assert read(out) == PAIRS
     first, second, third, fourth, fifth = done.err.splitlines()
-    assert first.startswith("3 pairs at >= 0.8 among 4 items in ")
+    assert first.startswith("3 pairs at Jaccard similarity >= 0.8 among 4 items in ")
     assert second == (
         "  found 3 pairs with Jaccard >= 0.8 on word:5; recall 1 (every pair was compared); "
         "precision 1 (every match verified)"
     )
     shape = "every pair compared, planned recall 1.0000 at the threshold"
-    assert third == f"  {shape}; 1 candidate, 0 of them below the threshold; 1 match, 3 pairs including identical items"
+    assert third == f"  {shape}; 1 match, 3 pairs including identical items"
     assert fourth == "  1 item with the same set as an earlier one"
     assert fifth == "  1 item shorter than word:5 (compared as one shingle)"
 

@@ -201,3 +201,11 @@ def test_memory_that_buckets_of_vectors_take_beyond_the_budget_is_said(
         result = lookalike.pairs(vectors, measure="cosine", threshold=0.9, bands=bands, rows=rows, memory="100MB")
         assert (result.report["expected"]["over"] > 0) == over
         assert any("more than was allowed" in each for each in result.report["warnings"]) == over
+
+
+def test_bands_that_are_given_are_told_with_the_items_that_there_are() -> None:
+    texts = [f"text number {number} of a few" for number in range(30)]
+    result = lookalike.pairs(texts, bands=20, rows=5)
+    assert result.plan is not None
+    assert (result.plan.bands, result.plan.rows, result.plan.items) == (20, 5, 30)
+    assert "if there are 30 items" in str(result.plan)

@@ -37,6 +37,13 @@ def test_no_script_font_or_picture_comes_from_elsewhere(site: Path) -> None:
     assert [path.name for path in files if re.search(loaded, path.read_text(encoding="utf-8"))] == []
 
 
+def test_options_in_a_line_of_text_are_kept_on_one_line(site: Path) -> None:
+    page = (site / "reference" / "commands.html").read_text(encoding="utf-8")
+    assert '<code><span class="option">--audit</span></code>' in page
+    assert re.findall(r"<code>--[a-z]", page) == []
+    assert "styles/code.css" in page and ".option" in (site / "styles" / "code.css").read_text(encoding="utf-8")
+
+
 def _anchors(page: Path) -> set[str]:
     """The anchors of a page in the repository, as GitHub and MkDocs make them of headings."""
     headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)

@@ -250,3 +250,16 @@ def test_a_long_title_stays_inside_the_picture() -> None:
         title = ElementTree.fromstring(svg(chosen)).find(f"{SVG}text")
         assert title is not None and title.text is not None
         assert 0.58 * float(title.attrib["font-size"]) * len(title.text) <= 760 - 68
+
+
+@pytest.mark.parametrize("width", [480, 760])
+def test_the_two_parts_of_the_legend_keep_apart_and_inside_the_picture(width: int) -> None:
+    """DejaVu Sans, the widest font that browsers fall back to, has 7.5 pixels a letter at this size."""
+    for chosen in (plan(), plan(0.8, bands=20, rows=5), plan(0.8, bands=100, rows=5), *DISTANCES, *ALL_PAIRS):
+        root = ElementTree.fromstring(svg(chosen, width=width))
+        swatches = [each for each in root.iter(f"{SVG}rect") if each.attrib["width"] == "14"]
+        texts = [each for each in root.iter(f"{SVG}text") if (each.text or "").startswith(("false ", "compared "))]
+        ends = [float(each.attrib["x"]) + 7.5 * len(each.text or "") for each in texts]
+        assert len(swatches) == len(texts) == 2 and max(ends) <= width
+        beside = swatches[0].attrib["y"] == swatches[1].attrib["y"]
+        assert not beside or ends[0] < float(swatches[1].attrib["x"])

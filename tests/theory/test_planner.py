@@ -166,7 +166,10 @@ def test_a_reader_sees_what_was_chosen_why_and_what_it_costs() -> None:
     )
     assert str(plan(1.0, items=1)).startswith("1 band of 1 row (1 slot)")
     assert "108 min of one core" in str(plan(items=10**9))
-    assert "257 an item" in str(plan(0.3))
+    assert "257 an item, if there are 1,000,000 items" in str(plan(0.3))
+    assert "4.5 an item, if there are 10 items" in str(plan(items=10, exhaustive=True))
+    for joined in (plan(recall=1.0), plan(measure="containment")):
+        assert "all that shares one of the rarest elements, if there are" in str(joined)
     assert "5 min" in str(plan(0.3))
 
 

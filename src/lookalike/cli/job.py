@@ -368,17 +368,25 @@ class Summed(Protocol):
 
 
 def limit_words(found: Summed) -> str:
-    """What pairs had to reach; Jaccard of texts is what everybody expects, any other measure is named."""
-    config, scale = found.config, found.config.scale
-    form = found.items.traits
-    usual = config.exact or (form.is_text and scale.measure == form.measure and not scale.is_distance)
-    return f"{scale.sign} {scale.limit:g}" if usual else scale.words
+    """What pairs had to reach: "Jaccard similarity >= 0.8"."""
+    return found.config.scale.words
 
 
 def by_measure(found: Summed) -> str:
-    """The same for headlines that say it only where the measure is not the usual one."""
-    words = limit_words(found)
-    return "" if words.startswith((">", "<")) else f" at {words}"
+    """The same for headlines that say it only where it is not what everybody expects: Jaccard similarity of texts."""
+    config, scale, form = found.config, found.config.scale, found.items.traits
+    usual = config.exact or (form.is_text and scale.measure == form.measure and not scale.is_distance)
+    return "" if usual else f" at {limit_words(found)}"
+
+
+def _candidates(found: Summed) -> str:
+    """How many pairs became candidates, and how many of them in vain; nothing where every pair was one."""
+    counts, config, planned = found.counts, found.config, found.plan
+    if planned is not None and planned.exhaustive and not planned.joined:
+        return ""
+    beyond = "beyond the maximum distance" if config.scale.is_distance else "below the threshold"
+    below = f", {counts.candidates - counts.matches:,} of them {beyond}" if config.verify != "none" else ""
+    return f"; {counted(counts.candidates, 'candidate')}{below}"
 
 
 def _folded(counts: Counts, report: Mapping[str, Any]) -> str:
@@ -397,13 +405,10 @@ def summary(found: Summed, headline: str, report: dict[str, Any], *, quiet: bool
     say(f"{headline} in {elapsed():.1f} s{exact}")
     if planned is not None:
         say(f"  {report['certificate']['statement']}")
-        rejected = counts.candidates - counts.matches
-        beyond = "beyond the maximum distance" if config.scale.is_distance else "below the threshold"
-        below = f", {rejected:,} of them {beyond}" if config.verify != "none" else ""
         shape = planned.shape
         say(
-            f"  {shape}, planned recall {planned.expected_recall:.4f} at the threshold; "
-            f"{counted(counts.candidates, 'candidate')}{below}{_folded(counts, report)}"
+            f"  {shape}, planned recall {planned.expected_recall:.4f} at the threshold"
+            f"{_candidates(found)}{_folded(counts, report)}"
         )
         if planned.expected_recall < 0.5:
             say(

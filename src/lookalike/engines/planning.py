@@ -132,6 +132,9 @@ def plan_run(
         if few is not None:
             return few, None
     given = plan(config.threshold, config.recall, bands=config.bands, rows=config.rows)
+    if config.bands is not None and config.unit == "document":
+        # Nothing is left to choose, so the number of items changes no result; of units it is not known yet.
+        given = plan(config.threshold, config.recall, bands=config.bands, rows=config.rows, items=max(2, rows))
     stored = sum(part.source.size() or 0 for part in collection.parts)
     # What is stored may decide what is announced, never what is planned.
     if rows < LONG_RUN and stored < _LARGE:

@@ -41,6 +41,8 @@ RIGHT = 2  # columns after it: half of the last label
 
 INK, SOFT, GRID, PAPER = "#1f2933", "#5b6770", "#e3e7ea", "#ffffff"
 CURVE, NEGATIVE, POSITIVE = "#1a5fb4", "#d1495b", "#e9a23b"
+# Of the legend: a swatch with the blank after it, and a letter of 13 pixels in a wide font.
+_SWATCH, _LETTER = 21, 7.6
 FONT = "system-ui, -apple-system, 'Segoe UI', Helvetica, Arial, sans-serif"
 
 
@@ -129,7 +131,7 @@ def svg(plan: "Plan", width: int = 760, height: int = 440) -> str:
         f"<title>{escape(title)}</title>",
         f'<rect width="{width}" height="{height}" rx="8" fill="{PAPER}"/>',
         f'<text x="{left}" y="34" font-size="{size:.4g}" font-weight="600">{escape(title)}</text>',
-        *_legend(plan, left),
+        *_legend(plan, left, right),
         *_grid(plan, left, right, top, bottom),
         _area("false-positives", positive, POSITIVE),
         _area("false-negatives", negative, NEGATIVE),
@@ -228,20 +230,20 @@ def _grid(plan: "Plan", left: int, right: int, top: int, bottom: int) -> list[st
     return parts
 
 
-def _legend(plan: "Plan", left: int) -> list[str]:
-    """Two swatches under the title, each with the size of its area."""
+def _legend(plan: "Plan", left: int, right: int) -> list[str]:
+    """Two swatches under the title, each with the size of its area; one below the other where the room is short."""
     if plan.exhaustive:
-        entries = ((left, NEGATIVE, "false negatives: none"), (left + 230, POSITIVE, "compared in vain: all others"))
+        texts = "false negatives: none", "compared in vain: all others"
     else:
         missed, passed = _errors(plan)
-        entries = (
-            (left, NEGATIVE, f"false negatives, area {_area_text(missed)}"),
-            (left + 230, POSITIVE, f"false positives, area {_area_text(passed)}"),
-        )
+        texts = f"false negatives, area {_area_text(missed)}", f"false positives, area {_area_text(passed)}"
+    widths = [_SWATCH + _LETTER * len(text) for text in texts]
+    beside = left + widths[0] + _SWATCH
+    second = (beside, 53) if beside + widths[1] <= right else (left, 71)
     parts = []
-    for x, colour, text in entries:
-        parts.append(f'<rect x="{x}" y="53" width="14" height="14" rx="2" fill="{colour}" fill-opacity="0.7"/>')
-        parts.append(f'<text x="{x + 21}" y="64.5">{text}</text>')
+    for (x, y), colour, text in zip(((left, 53), second), (NEGATIVE, POSITIVE), texts, strict=True):
+        parts.append(f'<rect x="{x:g}" y="{y}" width="14" height="14" rx="2" fill="{colour}" fill-opacity="0.7"/>')
+        parts.append(f'<text x="{x + _SWATCH:g}" y="{y + 11.5}">{text}</text>')
     return parts
 
 

@@ -202,6 +202,14 @@ class Plan:
     def __repr__(self) -> str:
         return f"Plan({self.limit}: {self.shape}, expected recall {draw.probability_text(self.expected_recall)})"
 
+    @property
+    def _candidates(self) -> str:
+        # Without bands, only a join has keys to sort. What it compares depends on the elements, which no plan knows:
+        # one candidate an item is what its cost assumes.
+        if self.exhaustive and self.cost.band:
+            return "all that shares one of the rarest elements"
+        return f"{_amount(self.candidates_per_item)} an item"
+
     def __str__(self) -> str:
         asked = "bands and rows were given" if self.recall is None else f"asked: {self.recall:g}"
         seconds = _seconds_text(self.cost.total * self.items / 1e9)
@@ -209,7 +217,7 @@ class Plan:
         lines = [
             f"{self.shape}{slots} for {self.limit}",
             f"  expected recall  {draw.probability_text(self.expected_recall)} at the threshold ({asked})",
-            f"  candidates       {_amount(self.candidates_per_item)} an item, among {draw.counted(self.items, 'item')}",
+            f"  candidates       {self._candidates}, if there are {draw.counted(self.items, 'item')}",
             f"  time             {self.cost.total:,.0f} ns an item: sketch {self.cost.sketch:,.0f}, "
             f"band {self.cost.band:,.0f}, verify {self.cost.verify:,.0f}, read again {self.cost.reread:,.0f}; "
             f"{seconds} of one core in all",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +19,8 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 56, _WIDTH - 24, 84, _HEIGHT - 52
 _BARS = 40
 _INK, _SOFT, _GRID, _PAPER, _BAR, _MARK = "#1f2933", "#5b6770", "#e3e7ea", "#ffffff", "#c3cfdb", "#b3402a"
 _CURVES = (("precision", "#1a5fb4"), ("recall", "#26734d"), ("f1", "#1f2933"))
+# A title of so many letters fits; each further line pushes the rest down.
+_LETTERS, _LINE = 72, 22
 _FONT = "system-ui, -apple-system, 'Segoe UI', Helvetica, Arial, sans-serif"
 
 
@@ -36,10 +40,18 @@ def _text(x: float, y: float, words: str, *, anchor: str = "middle", colour: str
 def svg(found: Tuning) -> str:
     """The picture."""
     trial, threshold = found.trial, found.threshold
+    # An option stays with its value.
+    title = wrap(re.sub(r"(-\w+) ", "\\1\u00a0", found.headline), _LETTERS, break_on_hyphens=False)
+    pushed = _LINE * (len(title) - 1)
+    high = _HEIGHT + pushed
     out = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" font-family="{escape(_FONT)}" '
-        f'role="img" aria-label="{escape(found.headline)}"><rect width="{_WIDTH}" height="{_HEIGHT}" fill="{_PAPER}"/>',
-        _text(_LEFT, 28, found.headline, anchor="start", colour=_INK, size=17),
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {high}" font-family="{escape(_FONT)}" '
+        f'role="img" aria-label="{escape(found.headline)}"><rect width="{_WIDTH}" height="{high}" fill="{_PAPER}"/>',
+        *(
+            _text(_LEFT, 28 + _LINE * line, words.replace("\u00a0", " "), anchor="start", colour=_INK, size=17)
+            for line, words in enumerate(title)
+        ),
+        f'<g transform="translate(0 {pushed})">',
     ]
     out += [_text(_x(tick / 10), _BOTTOM + 20, f"{tick / 10:.1f}") for tick in range(11)]
     for share in (0.0, 0.25, 0.5, 0.75, 1.0):
@@ -67,4 +79,4 @@ def svg(found: Tuning) -> str:
         out.append(_text(x, 52, words, anchor="start", colour=colour))
         x += 7.2 * len(words) + 18
     out.append(_text((_LEFT + _RIGHT) / 2, _HEIGHT - 10, f"similarity ({found.measure})"))
-    return "\n".join([*out, "</svg>\n"])
+    return "\n".join([*out, "</g></svg>\n"])

@@ -124,6 +124,11 @@ class Tuning(Tabular):
         return self.trial.proposal.threshold if best is None else best.threshold
 
     @property
+    def matched(self) -> float:
+        """The share of the items with a match at the threshold that is proposed."""
+        return float((self.trial.nearest >= self.threshold).mean())
+
+    @property
     def options(self) -> dict[str, Any]:
         """The proposal as options of `pairs`, `clusters` and `dedup`."""
         shingle = {} if self.shingle is None else {"shingle": self.shingle}
@@ -165,7 +170,7 @@ class Tuning(Tabular):
         """Everything as plain data."""
         return {
             "items": self.items, "sampled": self.sampled, "words": self.words, "options": self.options,
-            "reason": self.reason, "truth": self.truth, "notes": self.notes,
+            "reason": self.reason, "matched": self.matched, "truth": self.truth, "notes": self.notes,
             "trials": [
                 {
                     "shingle": each.shingle, "threshold": each.proposal.threshold, "why": each.proposal.why,

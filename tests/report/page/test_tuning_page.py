@@ -49,7 +49,8 @@ def tuned(*, truth: bool = True) -> dict[str, Any]:
         "form": "text",
         "measure": "jaccard",
         "options": {"measure": "jaccard", "shingle": "char:4", "threshold": 0.5},
-        "reason": "agrees best with the truth: F1 0.500" if truth else "there is a clear gap at 0.50",
+        "reason": "best agreement with the known matches: F1 0.500" if truth else "there is a clear gap at 0.50",
+        "matched": 0.7,
         "truth": 321 if truth else None,
         "notes": ["only the first 100 rows were read"],
         "chosen": 1,
@@ -66,7 +67,8 @@ def test_the_proposal_its_reason_and_its_agreement_come_first() -> None:
     text = shown(tuned()).text
     for said in (
         "Threshold 0.50 with char:4",
-        "Proposed because this agrees best with the truth: F1 0.500.",
+        "Best agreement with the known matches: F1 0.500.",
+        "with a match70.0%at 0.50",
         "F10.50095% interval 0.490 to 0.510",
         "recall0.50095% interval 0.500 to 0.500",
         "only the first 100 rows were read",
@@ -89,6 +91,13 @@ def test_without_a_truth_there_are_no_curves() -> None:
     assert "There is a clear gap at 0.50." in outline.text
     assert not {"By the truth", "best F1"} & {data for _, data in outline.texts}
     assert "agreement f1" not in outline.values("class")
+
+
+def test_items_without_a_shingle_have_none_in_the_table_of_what_was_tried() -> None:
+    data = tuned(truth=False) | {"chosen": 0, "trials": [trial(None, truth=False)]}
+    outline = shown(data)
+    assert "–0.5560.0%0.08" in outline.text
+    assert "as they are" not in outline.text
 
 
 def test_bars_from_the_threshold_on_are_apart_from_those_below() -> None:
@@ -145,3 +154,6 @@ def test_the_page_is_silent_and_never_wider_than_its_window(tmp_path: Path) -> N
             browser.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true; })")
             assert browser.evaluate("document.documentElement.scrollWidth") <= width
             assert browser.complaints() == []
+        browser.visit(file, width=400)
+        table = "document.querySelector('.scroll:has(.tried)')"
+        assert browser.evaluate(f"{table}.scrollWidth <= {table}.clientWidth")

@@ -56,11 +56,10 @@ def _headline(data: Fields) -> Markup:
     return tag(
         "header",
         tag("h1", _title(data)),
-        tag("p", f"Proposed because this {reason}." if _best(data) else f"{reason[:1].upper()}{reason[1:]}.",
-            class_="meaning"),
+        tag("p", f"{reason[:1].upper()}{reason[1:]}.", class_="meaning"),
         _tiles(data),
         class_="headline",
-    )  # fmt: skip
+    )
 
 
 def _best(data: Fields) -> Fields:
@@ -75,11 +74,7 @@ def _tiles(data: Fields) -> Markup:
     held = "all held against the others" if items == sampled else f"{whole(sampled)} held against the others"
     shown = [
         (f"{noun}s", whole(items), held),
-        (
-            "with a match",
-            of_all(number(_chosen(data), "matched"), 1.0),
-            f"at {number(_chosen(data), 'threshold') or 0.0:.2f}, which the neighbours tell",
-        ),
+        ("with a match", of_all(number(data, "matched"), 1.0), f"at {_threshold(data):.2f}"),
         ("different words", whole(among), f"the median of all {noun}s") if among is not None else None,
     ]
     for key, label in _CURVES if best else ():
@@ -187,16 +182,18 @@ def _trials(data: Fields) -> Section | None:
     heads = ["shingle", "threshold", "with a match", "alike at random", *(["best F1", "at"] if with_truth else [])]
     rows = []
     for each in trials:
-        cells = [words(each, "shingle") or "as they are", f"{number(each, 'threshold') or 0.0:.2f}"]
+        cells = [words(each, "shingle") or "–", f"{number(each, 'threshold') or 0.0:.2f}"]
         cells += [of_all(number(each, "matched"), 1.0), probability(number(each, "alike_at_random"))]
         best = max(records(each, "agreements"), key=lambda one: number(one, "f1") or 0.0, default=None)
         if with_truth and best is not None:
             cells += [f"{number(best, 'f1') or 0.0:.3f}", f"{number(best, 'threshold') or 0.0:.2f}"]
         rows.append(cells)
-    reasons = [f"{words(each, 'shingle') or 'as they are'}: {words(each, 'reason')}" for each in trials]
+    reasons = [": ".join(filter(None, (words(each, "shingle"), words(each, "reason")))) for each in trials]
     tried = table("What was tried", heads, rows, class_="tried")
     body = tag("div", tried, tag("div", unordered(reasons), class_="notes"), class_="card")
-    lead = "The threshold is what the neighbours tell" + (", whatever the truth says." if with_truth else ".")
+    lead = "The threshold, and the items with a match at it, are what the neighbours propose."
+    if with_truth:
+        lead += " The best F1, and the threshold that it is at, come from the known matches."
     return Section("trials", "What was tried", body, lead)
 
 
