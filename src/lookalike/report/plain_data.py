@@ -411,8 +411,8 @@ def warnings(data: dict[str, Any], *, counts: bool = True) -> list[str]:
         out.append(f"{counted(data['skipped_rows'], 'unreadable row')} skipped")
     if data["undivided_groups"]:
         out.append(
-            f"slow to read: {counted(data['undivided_groups'], 'large row group')} of lists, of times or at an address "
-            "decoded by one thread; write smaller row groups"
+            f"slow to read: {counted(data['undivided_groups'], 'large row group')} of lists, of times, of dictionaries "
+            "of long texts or at an address decoded by one thread; write smaller row groups"
         )
     over = data.get("expected", {}).get("over", 0)
     if over:
