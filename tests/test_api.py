@@ -171,7 +171,8 @@ def test_a_null_or_repeated_id_in_files_is_named_with_both_places(tmp_path: Path
     with pytest.raises(lookalike.InputError) as caught:
         lookalike.pairs(tmp_path, id="id")
     a, b = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
-    assert str(caught.value) == f"id 2 in column 'id' is repeated: {a} row 1 and {b} row 1"
+    hint = "; without id (--id) rows are told apart by their numbers, and keep (--keep) chooses among them"
+    assert str(caught.value) == f"id 2 in column 'id' is repeated: {a} row 1 and {b} row 1{hint}"
     b.write_text('{"id": 3, "text": "x"}\n{"id": null, "text": "y"}\n')
     with pytest.raises(lookalike.InputError, match=r"the id column 'id' is null at .*b\.jsonl row 1$"):
         lookalike.pairs(tmp_path, id="id")

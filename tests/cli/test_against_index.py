@@ -166,7 +166,7 @@ def test_a_run_that_replaces_and_is_killed_leaves_all_as_it_was_or_all_replaced(
 
 def test_a_changed_page_is_refused_without_replace_and_that_is_said(run: Run, crawl: Path) -> None:
     replacing = changed_crawl(crawl)
-    assert "use replace, or another id" in run(*command(crawl)).error
+    assert "use replace (--replace), or another id" in run(*command(crawl)).error
     assert "replace" in run(*[each for each in replacing if each != "--add"]).error
     done = run(*replacing)
     assert done.code == 0, done.err

@@ -97,6 +97,12 @@ def test_completion_answers_with_commands_options_and_choices(typed: str, answer
     assert done.stdout.split() == answer
 
 
+@pytest.mark.parametrize("command", ["add", "query"])
+def test_each_example_has_a_line_of_its_own(command: str, run: Run) -> None:
+    lines = run("index", command, "--help").out.splitlines()
+    assert [line.count("Example:") for line in lines if "Example:" in line] == [1, 1]
+
+
 def test_a_misspelled_option_or_command_is_told_with_what_comes_near(run: Run) -> None:
     assert "there is no option --treshold; did you mean --threshold?" in run("dedup", "x", "--treshold", "0.8").error
     assert "there is no option --similarity; did you mean --threshold?" in run("pairs", "x", "--similarity", "1").error

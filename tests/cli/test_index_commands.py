@@ -197,7 +197,7 @@ def test_an_id_that_comes_twice_is_refused_and_nothing_is_added(run: Run, built:
         with Index.open(built, readonly=True) as index:
             assert list(index) == ["b", "c"]
     done = run("index", "add", str(built), *files[:3], "--id", "id")
-    assert "the id 'b' exists already: use replace" in done.err
+    assert "the id 'b' exists already: use replace (--replace)" in done.err
     with Index.open(built, readonly=True) as index:
         assert list(index) == ["b", "c"]
 
@@ -218,6 +218,28 @@ def test_an_addition_to_redis_that_is_broken_off_says_what_is_kept(
     assert (done.code, f"30 items added, 30 in {address}" in done.err) == (0, True), done.err
     shutil.copy(tmp_path / "more0.jsonl", tmp_path / "again.jsonl")
     assert "the id 'a' is repeated" in run(*add, str(tmp_path / "again.jsonl")).err
+
+
+@pytest.mark.parametrize("payload", ["title,url", "title, url"])
+def test_payload_columns_may_be_parted_by_commas_as_text_columns_are(
+    run: Run, docs: Path, tmp_path: Path, payload: str
+) -> None:
+    lines = [json.loads(line) | {"title": "T"} for line in docs.read_text().splitlines()]
+    docs.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    path = str(tmp_path / "with.idx")
+    done = run("index", "build", str(docs), "-o", path, "--id", "id", "-c", "text", "--payload", payload)
+    assert done.code == 0, done.err
+    with Index.open(path, readonly=True) as index:
+        assert index.get("a") == {"title": "T", "url": "http://a"}
+    refused = run("index", "build", str(docs), "-o", path + "2", "--id", "id", "--payload", "title,link")
+    assert "there is no column 'title,link' to keep as payload" in refused.error
+
+
+def test_an_index_that_is_there_already_is_said_to_be_added_to(run: Run, built: Path, docs: Path) -> None:
+    said = run("index", "build", str(docs), "-o", str(built), "--id", "id").error
+    assert said.endswith(
+        "already holds an index: add to it (lookalike index add, Index.open), or choose another folder"
+    )
 
 
 def test_integer_ids_are_removed_by_their_digits(run: Run, tmp_path: Path) -> None:
@@ -277,10 +299,31 @@ def test_a_bad_line_of_a_stream_has_its_own_answer_and_the_others_theirs(run: Ru
     assert "matches" not in bad
 
 
+def test_a_table_that_is_looked_up_as_one_text_is_said_to_be(run: Run, built: Path, docs: Path, tmp_path: Path) -> None:
+    done = run("index", "query", str(built), str(docs), "--json")
+    assert (done.code, done.json["matches"]) == (0, [])
+    assert f"{docs} was looked up as one text; its lines: lookalike index query {built} - < {docs}" in done.err
+    packed = tmp_path / "docs.csv.gz"
+    packed.write_bytes(gzip.compress(b"id,text\n1,one\n"))
+    done = run("index", "query", str(built), str(packed))
+    assert f"its rows: lookalike dedup {packed} --against {built}" in done.err
+
+
+def test_a_stream_is_answered_under_the_names_that_its_objects_have(run: Run, built: Path, docs: Path) -> None:
+    lines = docs.read_text() + json.dumps({"text": TEXTS["c"]}) + "\n" + json.dumps(TEXTS["c"])
+    done = run("index", "query", str(built), "-", "--id", "url", stdin=lines.encode())
+    told = [json.loads(line) for line in done.out.splitlines()]
+    assert [each["id"] for each in told] == ["http://a", "http://b", "http://c", 4, 5]
+    assert [match["id"] for match in told[3]["matches"]] == ["c"]
+    done = run("index", "query", str(built), "a text", "--id", "url")
+    assert (done.code, done.error) == (2, "id (--id) names the lines of standard input: give - as the item")
+
+
 def test_a_name_that_is_no_file_is_looked_up_as_a_text_and_that_is_said(run: Run, built: Path, tmp_path: Path) -> None:
     done = run("index", "query", str(built), str(tmp_path / "pag.txt"))
     assert done.code == 0
     assert "there is no file" in done.err
+    assert "one text" not in done.err
     packed = tmp_path / "page.txt.gz"
     packed.write_bytes(gzip.compress(TEXTS["c"].encode()))
     assert [match["id"] for match in run("index", "query", str(built), str(packed), "--json").json["matches"]] == ["c"]
@@ -302,7 +345,8 @@ def test_a_moment_that_is_still_to_come_expires_nothing(run: Run, built: Path, g
 def test_an_index_that_is_being_written_is_read_and_not_written(run: Run, built: Path) -> None:
     with Index.open(built):
         assert run("index", "query", str(built), TEXTS["c"], "--json").json["matches"][0]["id"] == "c"
-        assert "being written by another process" in run("index", "compact", str(built)).error
+        said = run("index", "compact", str(built)).error
+        assert "being written by another process: wait for it with wait=SECONDS (--wait SECONDS)" in said
 
 
 @pytest.mark.parametrize(

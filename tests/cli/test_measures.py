@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
+import lookalike
 from tests.cli.conftest import Run
 
 RNG = np.random.default_rng(0)
@@ -121,6 +122,10 @@ def test_edges_are_items_in_either_direction(run: Run, here: Path) -> None:
     assert {"a": "u0", "b": "u1", "similarity": 1.0} in users
     assert run("clusters", "ratings.csv", "--edges", "item,user", "-o", "items.parquet").code == 0
     assert {row["size"] for row in rows("items.parquet")} == {10}
+    nearest = run("neighbors", "ratings.csv", "--edges", "user,item", "-k", "1", "-o", "n.parquet")
+    assert nearest.code == 0, nearest.error
+    of_edges = lookalike.neighbors(lookalike.edges("ratings.csv", "user", "item"), k=1)
+    assert pq.read_table("n.parquet").equals(of_edges.table)
     assert run("pairs", "ratings.csv", "--edges", "user,item,stars", "-o", "w.parquet", "--json").code == 0
     assert len(rows("w.parquet")) == 30
     for columns in ("user", "user,,stars", "a,b,c,d"):

@@ -45,6 +45,15 @@ def test_an_unknown_policy_is_an_error_that_lists_them(keep: Any) -> None:
         parse_keep(keep)
 
 
+@pytest.mark.parametrize(
+    ("keep", "meant"),
+    [("newest", "max:COLUMN"), ("Latest", "max:COLUMN"), ("oldest", "min:COLUMN"), ("frist", "first")],
+)
+def test_what_others_call_so_is_told_by_its_name_here(keep: str, meant: str) -> None:
+    with pytest.raises(OptionError, match=rf"; did you mean '{meant}'\?$"):
+        parse_keep(keep)
+
+
 def test_first_and_last_are_the_order_of_the_input() -> None:
     assert order("first", ties=[2, 0, 1]) == [0, 1, 2]
     assert order("last", ties=[2, 0, 1]) == [2, 1, 0]

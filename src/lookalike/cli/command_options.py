@@ -246,7 +246,7 @@ class Queries(TypedDict, total=False):
     ]
 
 
-class NeighborsCommand(InputArguments, Queries, NeighborsOptions, Pictures, Overwriting, Quiet, Json, total=False):
+class NeighborsCommand(InputArguments, Queries, NeighborsOptions, Making, Overwriting, Quiet, Json, total=False):
     """The options of `lookalike neighbors`."""
 
 
@@ -362,7 +362,11 @@ class Payload(TypedDict, total=False):
 
     payload: Annotated[
         list[str] | None,
-        Option("A column to store with each item. Repeatable.", panel=READING, metavar="COLUMN"),
+        Option(
+            "A column to store with each item; several may be parted by commas. Repeatable.",
+            panel=READING,
+            metavar="COLUMN",
+        ),
     ]
 
 
@@ -400,6 +404,10 @@ class IndexQueryCommand(IndexArgument, Json, total=False):
             default=...,
             metavar="ITEM",
         ),
+    ]
+    id: Annotated[
+        str | None,
+        Option("With -: the key that names an object of standard input.", stands_for="id", metavar="KEY"),
     ]
     threshold: Annotated[
         float | None, Option("Minimum similarity (or maximum distance), instead of the one of the index.", short="-t")

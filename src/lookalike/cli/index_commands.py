@@ -70,6 +70,7 @@ def add(**given: Unpack[IndexAddCommand]) -> None:
     In Redis the items added so far are kept; start again with --replace.
 
     Example: lookalike index add seen.idx today.parquet --id url
+
     Example: lookalike index add seen.idx today.parquet --id url --replace
     """
     values = checked(IndexAddCommand, given)
@@ -100,9 +101,11 @@ def query(**given: Unpack[IndexQueryCommand]) -> None:
 
     With - every line of standard input is a JSON text, list, or object with `item` (or `text`) and perhaps `id`; every
     line of standard output is an object with that `id`, or the number of the line from 1, and the `matches`, in the
-    same order. A line that cannot be answered gets an object with `error`; the exit code is then 1.
+    same order; --id names another key than `id`. A line that cannot be answered gets an object with `error`; the exit
+    code is then 1.
 
     Example: lookalike index query seen.idx page.txt -k 5
+
     Example: lookalike index query seen.idx page.txt --nearest
     """
     from lookalike.cli.terminal import say
@@ -110,10 +113,12 @@ def query(**given: Unpack[IndexQueryCommand]) -> None:
     values = checked(IndexQueryCommand, given)
     with _opened(values, readonly=True) as index:
         if values["text"] == "-":
-            if bad := _stream(partial(_asked_many, index, values)):
+            if bad := _stream(partial(_asked_many, index, values), values["id"] or "id"):
                 raise InputError(f"{bad:,} of the lines failed: see `error` in their answers")
             return
-        item, note = _item(typed(values["text"]))
+        if values["id"] is not None:
+            raise OptionError("id (--id) names the lines of standard input: give - as the item")
+        item, note = _item(typed(values["text"]), shown_path(values["index"]))
         (answer,) = _asked_many(index, values, [item])
         if values["json"]:
             _print_line(_told(answer))
@@ -293,8 +298,8 @@ def _tell(index: Index, values: dict[str, Any], words: str) -> None:
     say(f"{words}, in {elapsed():.1f} s", quiet=values["quiet"])
 
 
-def _item(given: str) -> tuple[str, str]:
-    """The text of a file, compressed or not, where there is one of this name; else what was given, and a note."""
+def _item(given: str, index: str) -> tuple[str, str]:
+    """The text of a file, compressed or not, where there is one of this name, else what was given; and a note."""
     try:
         path = Path(given)
         is_file, is_folder = path.is_file(), path.is_dir()
@@ -304,10 +309,23 @@ def _item(given: str) -> tuple[str, str]:
     if is_folder and given:
         raise OptionError(f"{given} is a folder: give a file or a text")
     if is_file:
-        return _text_of(path), ""
+        return _text_of(path), _note_of_rows(given, index)
     if not given.strip():
         raise OptionError("nothing to look up: give a text or a file")
     return given, f"there is no file {given!r}; it was looked up as a text" if len(given.split()) == 1 else ""
+
+
+def _note_of_rows(path: str, index: str) -> str:
+    """What is said of a file that holds rows rather than one text."""
+    from lookalike.io.reading.formats import DATA_ENDINGS, endings
+
+    ending, compression = endings(path)
+    kind = DATA_ENDINGS.get(ending)
+    if kind is None:
+        return ""
+    by_line = f"its lines: lookalike index query {index} - < {path}"
+    by_row = f"its rows: lookalike dedup {path} --against {index}"
+    return f"{path} was looked up as one text; {by_line if kind == 'jsonl' and not compression else by_row}"
 
 
 def _text_of(path: Path) -> str:
@@ -329,7 +347,7 @@ def _asked_many(index: Index, values: dict[str, Any], items: list[Any]) -> list[
     return index.query_many(items, threshold, k, **({} if examine is None else {"examine": examine or None}))
 
 
-def _stream(ask: Callable[[list[Any]], list[Answer]]) -> int:
+def _stream(ask: Callable[[list[Any]], list[Answer]], name: str) -> int:
     """Answer lines as they come: what is read together is answered together. How many could not be answered."""
     number = bad = 0
     for lines in _read_together(sys.stdin.buffer):
@@ -337,7 +355,7 @@ def _stream(ask: Callable[[list[Any]], list[Answer]]) -> int:
         for line in lines:
             number += 1
             if line.strip():
-                asked.append((number, _query_of(line, number)))
+                asked.append((number, _query_of(line, number, name)))
         for answer in _answers(ask, asked):
             bad += "error" in answer
             _print_line(answer)
@@ -379,8 +397,8 @@ def _read_together(stream: Any) -> Iterator[list[bytes]]:
         yield [rest]
 
 
-def _query_of(line: bytes, number: int) -> tuple[Any, Any] | InputError:
-    """The id and the item of a line, its number where it has no id; or what is wrong with it."""
+def _query_of(line: bytes, number: int, name: str) -> tuple[Any, Any] | InputError:
+    """The id and the item of a line, its number where it has no such key; or what is wrong with it."""
     try:
         told = plain_json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -390,7 +408,7 @@ def _query_of(line: bytes, number: int) -> tuple[Any, Any] | InputError:
     item = told.get("item", told.get("text"))
     if item is None:
         return InputError(f"line {number} of standard input has neither item nor text")
-    return told.get("id", number), item
+    return told.get(name, number), item
 
 
 def _told(answer: Answer) -> dict[str, Any]:

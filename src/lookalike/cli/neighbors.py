@@ -21,6 +21,8 @@ def neighbors(**given: Unpack[NeighborsCommand]) -> None:
     Without -o it shows the neighbours of the first queries.
 
     Example: lookalike neighbors base.npy --queries queries.npy -k 10 -o nearest.parquet
+
+    Example: lookalike neighbors log.csv --edges user,item -o similar-users.csv
     """
     overwrite, quiet, json = given["overwrite"], given["quiet"], given["json"]
     if not quiet:
@@ -35,6 +37,7 @@ def neighbors(**given: Unpack[NeighborsCommand]) -> None:
     from lookalike.io import check_delimiter
     from lookalike.io.copying.apart import Inputs
     from lookalike.io.input_options import InputOptions, open_inputs
+    from lookalike.measure_table import check_measure
     from lookalike.search.queries import find_neighbors
 
     announce_compiling(quiet)
@@ -43,7 +46,8 @@ def neighbors(**given: Unpack[NeighborsCommand]) -> None:
     threads, images, inputs = values["threads"], values["images"] or [], values["inputs"] or []
     reading = InputOptions(
         format=values["format"], delimiter=values["delimiter"], skip_bad=values["skip_bad"],
-        limit=values["limit"], images=bool(images),
+        limit=values["limit"], edges=values["edges"], undirected=values["undirected"],
+        negative=values["measure"] is not None and check_measure(values["measure"]) == "cosine", images=bool(images),
         features=values["features"], size=values["size"], threads=threads or os.cpu_count() or 1,
         memory=default_memory(),
     )  # fmt: skip

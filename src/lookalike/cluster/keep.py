@@ -21,6 +21,11 @@ from lookalike.wording.phrases import did_you_mean
 __all__ = ["KeepPolicy", "KeepValues", "keep_order", "parse_keep"]
 
 _PLAIN = ("first", "last", "longest", "shortest")
+# What others call what is the most or the least of a column here.
+_CALLED = dict.fromkeys(
+    ("newest", "latest", "recent", "most_recent", "best", "highest", "largest", "max"), "max:COLUMN"
+)
+_CALLED |= dict.fromkeys(("oldest", "earliest", "lowest", "smallest", "min"), "min:COLUMN")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +52,7 @@ def parse_keep(keep: str | Callable[[dict[str, Any]], Any]) -> KeepPolicy:
         return KeepPolicy("prefer", column, tuple(value.strip() for value in listed.split(",")))
     raise OptionError(
         f"keep is {keep!r}: it must be first, last, longest, shortest, max:COLUMN, min:COLUMN or prefer:COLUMN=a,b,c"
-        + did_you_mean(str(keep), _PLAIN)
+        + did_you_mean(str(keep), (*_PLAIN, *_CALLED.values()), _CALLED)
     )
 
 

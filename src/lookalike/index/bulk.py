@@ -17,7 +17,7 @@ from lookalike.index.storing import given_twice
 from lookalike.io import check_delimiter, open_source
 from lookalike.io.source import Source, batch_bytes_for, describe, locating
 from lookalike.items.collection import Collection
-from lookalike.items.from_rows import ItemBatch, Items, open_items
+from lookalike.items.from_rows import ItemBatch, Items, named_columns, open_items
 from lookalike.threads.ordered import ordered_map
 from lookalike.wording.progress import SILENT
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from lookalike.index.index import Index
     from lookalike.index.storing import Prepared
 
-__all__ = ["add_collection", "adopt_items", "check_payload", "payloads_of"]
+__all__ = ["add_collection", "adopt_items", "payload_columns", "payloads_of"]
 
 
 def add_collection(
@@ -45,7 +45,7 @@ def add_collection(
     check_delimiter(reading.get("delimiter"), source)
     found = open_items(source, config)
     adopt_items(index, found, config)
-    check_payload(source, payload)
+    payload = payload_columns(source, payload)
     more = [*([found.id] if found.id else []), *payload]
     added = 0
     whole = index.as_one() if as_one and not index.is_shared else index.together()
@@ -66,11 +66,14 @@ def add_collection(
     return added
 
 
-def check_payload(source: Source, payload: Sequence[str]) -> None:
-    """Refuse columns that are not there."""
-    for name in payload:
-        if name not in source.schema().names:
-            raise InputError(f"there is no column {name!r} to keep as payload: the columns are {source.schema().names}")
+def payload_columns(source: Source, payload: Sequence[str]) -> tuple[str, ...]:
+    """The columns that are kept, named as those of items are; those that are not there are refused."""
+    names = source.schema().names
+    columns = named_columns(tuple(payload), names)
+    for name in columns:
+        if name not in names:
+            raise InputError(f"there is no column {name!r} to keep as payload: the columns are {names}")
+    return columns
 
 
 def adopt_items(index: Index, items: Items, config: Config) -> None:

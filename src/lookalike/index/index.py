@@ -137,7 +137,9 @@ class Index:
                 raise
             return index
         if is_index(path):
-            raise OutputError(f"{path} already holds an index: open it, or choose another folder")
+            raise OutputError(
+                f"{path} already holds an index: add to it (lookalike index add, Index.open), or choose another folder"
+            )
         # It is there when it is whole, or not at all.
         with atomic_folder(path) as part, cls.create(part, durable=False, **making) as index:  # type: ignore[arg-type]
             add_collection(index, items, payload, reading, as_one=False)

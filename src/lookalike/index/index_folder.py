@@ -47,7 +47,9 @@ def is_index(path: str | Path) -> bool:
 def create_folder(path: str | Path, manifest: dict[str, Any]) -> None:
     """Make a folder with an empty index, whole or not at all; a folder that is there must be empty."""
     if is_index(path):
-        raise OutputError(f"{path} already holds an index: open it, or choose another folder")
+        raise OutputError(
+            f"{path} already holds an index: add to it (lookalike index add, Index.open), or choose another folder"
+        )
     with atomic_folder(path) as folder:
         lay_out(folder, manifest)
 
@@ -108,8 +110,9 @@ class FolderMedium:
                 if error.errno not in (errno.EWOULDBLOCK, errno.EACCES):
                     raise OutputError(f"{self.name} cannot be locked: {error.strerror}") from error
                 raise OutputError(
-                    f"{self.name} is being written by another process: wait for it (wait=SECONDS), or open it to read "
-                    "(readonly=True), which sees all that the other one adds"
+                    f"{self.name} is being written by another process: wait for it with wait=SECONDS "
+                    "(--wait SECONDS), or only read it with readonly=True (as lookalike index query does), which sees "
+                    "all that the other one adds"
                 ) from error
             self._lock = handle
             return

@@ -26,7 +26,7 @@ from lookalike.config import Config, make_config
 from lookalike.engines.local.known_items import KnownItems
 from lookalike.engines.local.pipeline import Found
 from lookalike.errors import InputError, OptionError
-from lookalike.index.bulk import adopt_items, check_payload, payloads_of
+from lookalike.index.bulk import adopt_items, payload_columns, payloads_of
 from lookalike.index.index import Index
 from lookalike.index.index_folder import is_index
 from lookalike.index.index_items import IdBytes, bytes_of_payloads
@@ -126,7 +126,7 @@ class IndexRun:
     ) -> None:
         self.index = index
         self.adds, self._replaces = add, replace
-        self._payload = list(payload)
+        self._payload = tuple(payload)
         self._close = close
         self._token = ""
         self._probe: IndexProbe | None = None
@@ -159,11 +159,11 @@ class IndexRun:
         self._probe = self.index.known(self._token)
         self._probe.grows = self.adds
         if self.adds:
-            check_payload(source, self._payload)
+            self._payload = payload_columns(source, self._payload)
             if items.id is None and len(self._probe):
                 raise OptionError(
                     f"the items have no ids to tell them from those of {self.index.name}, and cannot be added: name "
-                    "their column with id"
+                    "their column with id (--id)"
                 )
         return self._probe
 
@@ -190,7 +190,7 @@ class IndexRun:
         if any(others) and not self._replaces:
             raise InputError(
                 f"the id {ids[others.index(True)]!r} is in {self.index.name} already, and another item has it there: "
-                "use replace, or another id"
+                "use replace (--replace), or another id"
             )
         new = [place is None or other for place, other in zip(places, others, strict=True)]
         return np.array(new, np.bool_), sum(others)

@@ -242,4 +242,4 @@ def given_twice(id: Any) -> InputError:
 
 
 def _taken(id: Any) -> InputError:
-    return InputError(f"the id {id!r} exists already: use replace")
+    return InputError(f"the id {id!r} exists already: use replace (--replace)")

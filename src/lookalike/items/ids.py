@@ -120,7 +120,13 @@ def _refuse_repeated(values: pa.ChunkedArray, name: str, source: Source) -> None
     counts = values.value_counts()
     repeated = counts.field("values").filter(pc.greater(counts.field("counts"), 1))[0]
     first, second = np.flatnonzero(pc.equal(values, repeated).to_numpy())[:2]
+    # Versions of a page have its address in common, and are told apart all the same.
+    hint = (
+        ""
+        if name == source.natural_id
+        else ("; without id (--id) rows are told apart by their numbers, and keep (--keep) chooses among them")
+    )
     raise InputError(
         f"id {repeated.as_py()!r} in column {name!r} is repeated: "
-        f"{describe(source, int(first))} and {describe(source, int(second))}"
+        f"{describe(source, int(first))} and {describe(source, int(second))}{hint}"
     )

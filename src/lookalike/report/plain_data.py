@@ -71,6 +71,7 @@ class RunFacts:
         undivided: row groups that one thread had to decode.
         remarks: what users should know of how files were read.
         against: the files of the collection that was compared against, if there was one.
+        median_against: the same as `median_size` of the items of that collection.
     """
 
     config: Config
@@ -86,6 +87,7 @@ class RunFacts:
     undivided: int = 0
     remarks: tuple[str, ...] = ()
     against: Sequence[str] | None = None
+    median_against: float = 0.0
 
 
 def report(found: Found) -> dict[str, Any]:
@@ -103,18 +105,24 @@ def report(found: Found) -> dict[str, Any]:
 
 
 def _facts(found: Found) -> RunFacts:
-    matched, median = found.matched, 0.0
+    matched, median, median_against = found.matched, 0.0, 0.0
     if found.items.traits.is_text:
-        sizes = found.sketched.sizes()[found.collection.references :]
-        median = float(np.median(sizes[sizes > 0])) if sizes.any() else 0.0
+        references = found.collection.references
+        sizes = found.sketched.sizes()
+        median, median_against = _median(sizes[references:]), _median(sizes[:references])
     return RunFacts(
         found.config, found.items, found.plan, found.counts, matched.pairs, _binned(found), median,
         None if found.plan is None else certificate_of(found), matched.seconds, matched.spilled,
         # How it was read, not what was found: with one thread there are none.
         getattr(found.items.source, "undivided", 0),
         remarks_on(found.items.source, None if found.collection.against is None else found.collection.against.source),
-        None if found.collection.against is None else found.collection.against.source.files,
+        None if found.collection.against is None else found.collection.against.source.files, median_against,
     )  # fmt: skip
+
+
+def _median(sizes: I64Array) -> float:
+    """Of those that are not empty; 0 without any."""
+    return float(np.median(sizes[sizes > 0])) if sizes.any() else 0.0
 
 
 def report_of(facts: RunFacts, ids: Callable[[I64Array], list[Any]]) -> dict[str, Any]:
@@ -208,6 +216,8 @@ def _of_text(facts: RunFacts) -> dict[str, Any]:
     else:
         out["median_shingles"] = facts.median_size
         out["shingles_needed"] = _needed(config)
+        if facts.median_against:
+            out["median_shingles_against"] = facts.median_against
     if config.html:
         out["html"] = True
     if config.max_share is not None:
@@ -402,6 +412,14 @@ def warnings(data: dict[str, Any], *, counts: bool = True) -> list[str]:
             f"word takes them below {data['threshold']:g}, so many near-duplicates are missed. For short records "
             "try the shingle char:4 or word:1 and a threshold of 0.5 to 0.6"
         )
+    # A Jaccard similarity is no more than the size of the smaller set by that of the larger one.
+    most = data.get("median_shingles_against", 0) / max(1, data.get("median_shingles", 0))
+    if data["measure"] == "jaccard" and not data["matches"] and 0 < most < data["threshold"]:
+        out.append(
+            f"no match, and half of the references have {data['median_shingles_against']:.0f} shingles or fewer, half "
+            f"of the items {data['median_shingles']:.0f} or more: too different in length for a Jaccard similarity of "
+            f"{data['threshold']:g}; measure (--measure) containment finds short texts inside longer ones"
+        )
     if data["empty"] > 0.05 * items and not few:
         what = ": they contain no words" if form_named(data["form"]).is_text else ""
         out.append(f"{data['empty'] / items:.0%} of the items have nothing to compare{what}")
@@ -420,8 +438,8 @@ def warnings(data: dict[str, Any], *, counts: bool = True) -> list[str]:
     out += data.get("remarks", [])
     if data["undivided_groups"]:
         out.append(
-            f"slow to read: {counted(data['undivided_groups'], 'large row group')} of lists, of times or at an address "
-            "decoded by one thread; write smaller row groups"
+            f"slow to read: {counted(data['undivided_groups'], 'large row group')} of lists, of times, of dictionaries "
+            "of long texts or at an address decoded by one thread; write smaller row groups"
         )
     over = data.get("expected", {}).get("over", 0)
     if over:

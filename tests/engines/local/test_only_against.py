@@ -94,3 +94,20 @@ def test_what_does_not_go_with_it_is_refused(tmp_path: Path) -> None:
     lookalike.Index.create(tmp_path / "seen.idx").close()
     with pytest.raises(OptionError, match="only_against"):
         lookalike.dedup(texts, against=tmp_path / "seen.idx", only_against=True)
+
+
+def test_references_that_are_too_short_for_their_similarity_are_said_to_need_containment() -> None:
+    questions = [f"which planet {i} of all planets has the most moons known today" for i in range(5)]
+    pages = [f"{' '.join(f'word{i}x{j}' for j in range(200))} {text}" for i, text in enumerate(questions)]
+    found = lookalike.dedup(pages, against=questions, only_against=True)
+    (said,) = (line for line in found.report["warnings"] if "containment" in line)
+    assert said == (
+        "no match, and half of the references have 8 shingles or fewer, half of the items 208 or more: too different "
+        "in length for a Jaccard similarity of 0.8; "
+        "measure (--measure) containment finds short texts inside longer ones"
+    )
+    within = lookalike.dedup(pages, against=questions, only_against=True, measure="containment")
+    alike = lookalike.dedup(pages, against=pages[:3], only_against=True)
+    for other, removed in ((within, 5), (alike, 3)):
+        assert len(other.removed) == removed
+        assert not [line for line in other.report["warnings"] if "containment" in line]

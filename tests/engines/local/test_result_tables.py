@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import lookalike
+from lookalike.io.reading.formats import parquet
 from lookalike.twin import text
 from tests.near_copies import near_copies
 from tests.reference import sets
@@ -226,7 +227,10 @@ def test_exact_clusters_by_components_too() -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_row_groups_that_threads_could_not_share_stand_in_the_report(tmp_path: Path, threads: int) -> None:
+def test_row_groups_that_threads_could_not_share_stand_in_the_report(
+    tmp_path: Path, threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parquet, "_SLOW_GROUP", 1 << 20)
     path = tmp_path / "sets.parquet"
     rows = np.arange(30_000)[:, None] * 30 + np.arange(30)
     pq.write_table(pa.table({"set": pa.array(list(rows))}), path, use_dictionary=False)
@@ -234,8 +238,8 @@ def test_row_groups_that_threads_could_not_share_stand_in_the_report(tmp_path: P
     assert result.report["undivided_groups"] == (threads > 1)
     said = [line for line in result.report["warnings"] if "row group" in line]
     assert said == (threads > 1) * [
-        "slow to read: 1 large row group of lists, of times or at an address decoded by one thread; write smaller row "
-        "groups"
+        "slow to read: 1 large row group of lists, of times, of dictionaries of long texts or at an address decoded by "
+        "one thread; write smaller row groups"
     ]
 
 

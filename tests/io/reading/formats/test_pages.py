@@ -95,8 +95,9 @@ def test_stretches_cover_all_rows_and_those_that_are_wanted_are_read(
 
 @pytest.mark.parametrize(("threads", "group", "undivided"), [(2, 40_000, 1), (2, 10_000, 0), (1, 40_000, 0)])
 def test_large_row_groups_that_threads_can_not_share_are_counted(
-    tmp_path: Path, threads: int, group: int, undivided: int
+    tmp_path: Path, threads: int, group: int, undivided: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(parquet, "_SLOW_GROUP", 1 << 20)
     path = tmp_path / "in.parquet"
     lists = [[i, i + 1, i + 2] * 10 for i in range(40_000)]
     pq.write_table(pa.table({"set": lists}), path, row_group_size=group, use_dictionary=False)
@@ -105,6 +106,30 @@ def test_large_row_groups_that_threads_can_not_share_are_counted(
         batches = [batch for piece in source.pieces(["set"]) for batch in piece.load()]
         assert [row for batch in batches for row in batch.rows["set"].to_pylist()] == lists
         assert source.undivided == undivided  # type: ignore[attr-defined]
+
+
+def test_a_row_group_that_is_read_in_a_moment_is_no_large_one(tmp_path: Path) -> None:
+    path = tmp_path / "in.parquet"
+    pq.write_table(pa.table({"set": [[i, i + 1, i + 2] * 10 for i in range(40_000)]}), path, use_dictionary=False)
+    source = open_files([str(path)], batch_bytes=1 << 20, threads=2)
+    assert sum(batch.rows.num_rows for piece in source.pieces(["set"]) for batch in piece.load()) == 40_000
+    assert source.undivided == 0  # type: ignore[attr-defined]
+
+
+def test_text_that_all_differs_is_read_by_its_pages_where_it_begins_with_a_dictionary(tmp_path: Path) -> None:
+    path = tmp_path / "in.parquet"
+    texts = [bytes(row).hex() for row in np.random.default_rng(0).integers(0, 256, (3_000, 3_000), np.uint8)]
+    pq.write_table(pa.table({"text": texts}), path)
+    found = pages(path, 0, ["text"])
+    assert found is not None
+    # The dictionary is so large a part of the column that its size tells nothing about how much text there is.
+    (column,) = found.columns
+    assert column.dictionary is not None
+    assert column.dictionary.size > 4 << 20
+    stretches = list(found.stretches(4 << 20, lambda row, count: True))
+    assert len(stretches) > 2
+    rows = [text for begin, end, _ in stretches for text in found.decode(begin, end).column(0).to_pylist()]
+    assert rows == texts
 
 
 def test_a_row_group_of_several_batches_is_read_by_its_pages_and_single_rows_are(tmp_path: Path) -> None:

@@ -5,8 +5,9 @@ that stand for themselves, each a megabyte or so: its header tells how many rows
 beginning of the column is needed besides. So the pages of some rows, with the dictionary, are put into a small file of
 one column in memory, with a footer of its own, which Arrow decodes like any other.
 
-What is not as simple as that has no pages here (`None`): lists, types whose annotation is more than "text", files at
-an address. Nothing is lost then, the row group is decoded as a whole.
+What is not as simple as that has no pages here (`None`): lists, types whose annotation is more than "text", text of
+which the pages hold little but numbers of a dictionary, files at an address. Nothing is lost then, the row group is
+decoded as a whole.
 
 Source: parquet.thrift of the Apache Parquet format; the numbers of fields below are from there.
 """
@@ -44,6 +45,8 @@ _PHYSICAL = {"BOOLEAN": 0, "INT32": 1, "INT64": 2, "FLOAT": 4, "DOUBLE": 5, "BYT
 _UTF8 = 0
 # Text that is decoded whole for each stretch of a row group, if its pages hold but numbers.
 _LARGE = 4 << 20
+# A page holds but numbers if it has no more bytes for a value: a number has four, and its run and its level some more.
+_NUMBER_BYTES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,8 +155,12 @@ def _column(
     if "_view" in str(field.type) or chunk.values != rows:
         return None
     dictionary, pages = _walked(handle, footer.start(group, number), rows)
-    if chunk.is_coded and is_text(field.type) and expanded(handle, footer, group, number) > _LARGE:
-        return None
+    if chunk.is_coded and is_text(field.type):
+        # Writers begin with a dictionary and go over to plain text where it becomes too large: numbers of texts that
+        # all differ stand for no more than the dictionary, which is held for each stretch anyhow.
+        stand_for = expanded(handle, footer, group, number) * _of_numbers(pages, rows) // rows
+        if stand_for > max(_LARGE, 2 * dictionary.size if dictionary else 0):
+            return None
     text = str(leaf.converted_type) == "UTF8"
     kind = _PHYSICAL[leaf.physical_type], leaf.max_definition_level == 1, text, footer.codec(group, number)
     column = _Column(field, kind, dictionary, pages)
@@ -185,6 +192,13 @@ def _walked(handle: int, at: int, rows: int) -> tuple[_Page | None, list[_Page]]
             pages.append(page)
             row += values
     return dictionary, pages
+
+
+def _of_numbers(pages: list[_Page], rows: int) -> int:
+    """How many values stand in pages that hold but numbers of a dictionary."""
+    ends = [page.row for page in pages[1:]] + [rows]
+    counts = [(page.size, end - page.row) for page, end in zip(pages, ends, strict=True)]
+    return sum(count for size, count in counts if size <= _NUMBER_BYTES * count)
 
 
 def _header(handle: int, at: int) -> PageHeader:

@@ -38,6 +38,8 @@ _SMALL_GROUP = 1 << 20
 # A row group without pages is decoded by any thread, and then held, if it makes up no more batches than these.
 _WHOLE_BATCHES = 4
 _LOOKS = 16
+# From this size on it matters that one thread decodes a row group: this much text takes it a tenth of a second.
+_SLOW_GROUP = 64 << 20
 # A number, or a short text in a list.
 _VALUE_BYTES = 8
 
@@ -164,7 +166,8 @@ class _RowGroups:
             yield whole
             return
         if pages is None:
-            self.reading.on_undivided(whole.row)
+            if self._size(group) > _SLOW_GROUP or _SLOW_GROUP < whole.weight < _UNKNOWN:
+                self.reading.on_undivided(whole.row)
             row = whole.row
             assert whole.load is not None, "it is wanted"
             for rows in whole.load():
@@ -200,12 +203,15 @@ class _RowGroups:
     def weight(self, group: int) -> int:
         """The bytes of a row group, decompressed, with each text in its place where there are numbers for them."""
         coded = _coded_columns(self.schema, self.footer, group, self.names)
-        size = sum(
+        return self._size(group) + sum(self._expanded(group, self.footer.paths.index(name)) for name in coded)
+
+    def _size(self, group: int) -> int:
+        """The bytes of a row group, decompressed."""
+        return sum(
             max(0, self.footer.chunk(group, column).size)
             for column, path in enumerate(self.footer.paths)
             if self.names is None or path.split(".")[0] in self.names
         )
-        return size + sum(self._expanded(group, self.footer.paths.index(name)) for name in coded)
 
     def _expanded(self, group: int, column: int) -> int:
         if self.place.remote:
