@@ -284,7 +284,7 @@ def test_broken_input_is_named_with_its_place(run: Run, tmp_path: Path) -> None:
         (["DOCS", "--verify", "maybe"], 2, "verify is 'maybe': it must be one of exact"),
         (["DOCS", "--nonsense"], 2, "there is no option --nonsense"),
         ([], 2, "no input: give files, a glob, a folder, or - for standard input"),
-        (["DOCS", "-o", "out.xlsx"], 2, "out.xlsx: the ending"),
+        (["DOCS", "-o", "out.xlsx"], 2, "out.xlsx: no rows are written as XLSX"),
         (["DOCS", "-o", "out.foo"], 2, "out.foo: the ending"),
     ],
 )  # fmt: skip
