@@ -31,7 +31,10 @@ from lookalike.shingle import Shingle, parse_normalize, parse_shingle
         ({"measure": "euclidean", "max_distance": 0}, "max_distance is 0: it must be above 0"),
         ({"measure": "euclidean", "threshold": 0.5}, "euclidean is a distance: give max_distance"),
         ({"measure": "containment", "max_distance": 0.5}, "containment is a similarity without a distance: give thres"),
-        ({"max_distance": 0.5}, "max_distance needs a measure: add measure (--measure), for example hamming"),
+        (
+            {"max_distance": 0.5},
+            "max_distance (--max-distance) needs a measure: add measure (--measure), for example euclidean for vectors",
+        ),
         (
             {"measure": "cosine", "exact": True},
             "exact cannot be combined with measure='cosine'",

@@ -256,7 +256,10 @@ def _measure(options: ConfigOptions) -> str | None:
     name, max_distance = options["measure"], options["max_distance"]
     if name is None:
         if max_distance is not None:
-            raise OptionError("max_distance needs a measure: add measure (--measure), for example hamming")
+            raise OptionError(
+                "max_distance (--max-distance) needs a measure: add measure (--measure), for example euclidean "
+                "for vectors, hamming for bits or jaccard for text"
+            )
         measure = None
     else:
         measure = check_measure(name)
@@ -278,7 +281,9 @@ def _check_limit(measure: str, threshold: float | None, max_distance: float | No
         if traits.boundless and threshold is None:
             raise OptionError(f"{measure} needs threshold (--threshold), the minimum product of a match")
     elif threshold is not None:
-        raise OptionError(f"{measure} is a distance: give max_distance instead of threshold")
+        raise OptionError(
+            f"{measure} is a distance: give max_distance (--max-distance) instead of threshold (--threshold)"
+        )
     elif max_distance is None:
         raise OptionError(f"{measure} needs max_distance (--max-distance), the maximum distance of a match")
     elif max_distance == 0.0:

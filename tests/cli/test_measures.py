@@ -55,7 +55,7 @@ def test_distances_have_their_own_limit_and_column(run: Run, here: Path) -> None
     for arguments, message in (
         (["--measure", "euclidean"], "euclidean needs max_distance"),
         (["--measure", "euclidean", "-t", "0.5"], "euclidean is a distance"),
-        (["--max-distance", "1"], "max_distance needs a measure"),
+        (["--max-distance", "1"], "max_distance (--max-distance) needs a measure"),
         (["--measure", "nearness"], "measure is 'nearness': it must be one of jaccard"),
     ):
         done = run("pairs", "base.npy", *arguments)
