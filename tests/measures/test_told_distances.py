@@ -195,7 +195,7 @@ def test_a_scale_that_is_told_as_a_distance_goes_there_and_back() -> None:
         ({"measure": "containment", "max_distance": 0.1}, "without a distance: give threshold"),
         ({"measure": "euclidean", "max_distance": 0}, "max_distance is 0: it must be above 0"),
         ({"measure": "hamming", "max_distance": -1}, "max_distance is -1: it must be above 0"),
-        ({"max_distance": 3}, r"add measure \(--measure\), for example hamming"),
+        ({"max_distance": 3}, r"add measure \(--measure\), for example euclidean"),
     ],
 )
 def test_a_distance_that_cannot_be_is_refused_in_one_line(options: dict[str, Any], message: str) -> None:
