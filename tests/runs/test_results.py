@@ -137,7 +137,7 @@ def test_what_exists_is_replaced_only_on_request(docs: pa.Table, tmp_path: Path)
     assert path.read_text() == "precious"
     result.save(path, overwrite=True)
     assert path.read_text().splitlines()[0].replace('"', "") == "a,b,similarity"
-    with pytest.raises(lookalike.OptionError, match=r"pairs\.xlsx: the ending decides the format"):
+    with pytest.raises(lookalike.OptionError, match=r"pairs\.xlsx: no rows are written as XLSX"):
         result.save(tmp_path / "pairs.xlsx")
     assert [each.name for each in tmp_path.iterdir()] == ["pairs.csv"]
 
