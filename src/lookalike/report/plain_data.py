@@ -216,7 +216,8 @@ def _of_text(facts: RunFacts) -> dict[str, Any]:
     else:
         out["median_shingles"] = facts.median_size
         out["shingles_needed"] = _needed(config)
-        if facts.median_against:
+        # Told where it is what keeps all from matching.
+        if facts.median_against and not facts.pairs:
             out["median_shingles_against"] = facts.median_against
     if config.html:
         out["html"] = True

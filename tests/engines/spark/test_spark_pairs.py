@@ -84,7 +84,7 @@ def test_errors_of_tasks_are_one_line(spark: SparkSession) -> None:
 UNSUPPORTED: dict[str, tuple[dict[str, Any], str]] = {
     "verify": ({"verify": "sketch"}, "verify is not supported on Spark"),
     "verify by text": ({"verify": "text"}, "verify is not supported on Spark"),
-    "memory": ({"memory": "1GB"}, "memory is for runs on one machine"),
+    "memory": ({"memory": "1GB"}, "memory is for one machine only"),
     "a name": ({"tresholt": 0.5}, "did you mean 'threshold'"),
 }
 
